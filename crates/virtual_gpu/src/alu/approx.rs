@@ -1,125 +1,156 @@
-//! The `.approx` and `.full` functions: the correctly rounded value, which lies inside every stated bound.
-//!
-//! What the PTX manual says about operands outside the domain is exact and kept: special values, flushed subnormals, the
-//! range in which `div.approx` gives zero. Where an `f64` function of the C library is rounded to `f32`, a double
-//! rounding can at worst choose the other neighbour, far inside the bounds.
+//! The `.approx` and `.full` functions as `ptxas` lowers them for an H100: an operation of the special function unit, with
+//! the scaling around it that makes subnormal numbers count.
 
-use super::float::{NAN_F64, canonical, flush_f32};
+use super::float::{Mode, NAN_F64, canonical, flush_f32, mul_f32, quiet_f64};
+use super::special;
 
-/// Computes in `f64` on a flushed operand and rounds to `f32`.
+/// 2^24, by which subnormal operands are made normal.
+const UP: f32 = 16_777_216.0;
+/// 2^126, beyond which the unit's reciprocal is subnormal, so zero.
+const LARGE: f32 = f32::from_bits(0x7e80_0000);
+
+const FTZ: Mode = Mode { ftz: true, ..Mode::RN };
+
 #[inline]
-fn via_f64(a: f32, ftz: bool, f: impl Fn(f64) -> f64) -> f32 {
-    canonical(flush_f32(f(flush_f32(a, ftz) as f64) as f32, ftz))
+fn is_subnormal(a: f32) -> bool {
+    a.abs() < f32::MIN_POSITIVE
 }
 
 #[inline]
 pub fn rcp(a: f32, ftz: bool) -> f32 {
-    canonical(flush_f32(1.0 / flush_f32(a, ftz), ftz))
+    if ftz {
+        return special::reciprocal(a);
+    }
+    let scale = if a.abs() > LARGE {
+        0.25
+    } else if is_subnormal(a) {
+        UP
+    } else {
+        1.0
+    };
+    canonical(special::reciprocal(a * scale) * scale)
 }
 
 #[inline]
 pub fn sqrt(a: f32, ftz: bool) -> f32 {
-    canonical(flush_f32(a, ftz).sqrt())
+    if !ftz && is_subnormal(a) { special::root(a * UP) * (1.0 / 4096.0) } else { special::root(a) }
 }
 
 #[inline]
 pub fn rsqrt(a: f32, ftz: bool) -> f32 {
-    via_f64(a, ftz, |a| 1.0 / a.sqrt())
+    if !ftz && is_subnormal(a) {
+        special::reciprocal_root(a * UP) * 4096.0
+    } else {
+        special::reciprocal_root(a)
+    }
 }
 
-/// The angle within a turn. The chip multiplies by 1/2π first, rounded toward zero and flushed, so what lies beyond 2^24
-/// turns is at none, and the error grows with the angle as far as the manual's bounds say (2^-14.7 up to 100π).
+/// The angle in turns: `FMUL.RZ` by 1/2π.
 #[inline]
-fn angle(a: f32) -> f64 {
+fn turns(a: f32) -> f32 {
     const TURN: f32 = 0.159_154_94;
     let exact = f64::from(a) * f64::from(TURN);
     let near = exact as f32;
     let beyond = f64::from(near).abs() > exact.abs();
-    let turns = flush_f32(if beyond { f32::from_bits(near.to_bits() - 1) } else { near }, true);
-    std::f64::consts::TAU * (f64::from(turns) % 1.0)
+    if beyond { f32::from_bits(near.to_bits() - 1) } else { near }
 }
 
-/// `sin.approx.f32`. The manual gives a zero for subnormal operands, flushed or not.
+/// `sin.approx.f32`, with or without `.ftz`: the unit takes subnormal turns as zero.
 #[inline]
-pub fn sin(a: f32, ftz: bool) -> f32 {
-    canonical(flush_f32(angle(a).sin() as f32, ftz))
+pub fn sin(a: f32) -> f32 {
+    special::sine(turns(a))
 }
 
 #[inline]
-pub fn cos(a: f32, ftz: bool) -> f32 {
-    canonical(flush_f32(angle(a).cos() as f32, ftz))
+pub fn cos(a: f32) -> f32 {
+    special::cosine(turns(a))
 }
 
 #[inline]
 pub fn lg2(a: f32, ftz: bool) -> f32 {
-    via_f64(a, ftz, f64::log2)
+    if !ftz && is_subnormal(a) { canonical(special::log2(a * UP) - 24.0) } else { special::log2(a) }
 }
 
 #[inline]
 pub fn ex2(a: f32, ftz: bool) -> f32 {
-    via_f64(a, ftz, f64::exp2)
+    if !ftz && a < -126.0 {
+        let root = special::exp2(a * 0.5);
+        return root * root;
+    }
+    special::exp2(a)
 }
 
 #[inline]
 pub fn tanh(a: f32) -> f32 {
-    via_f64(a, false, f64::tanh)
+    special::tanh(a)
 }
 
-/// `div.approx.f32`: beyond |b| = 2^126 the reciprocal inside is flushed, so the quotient is 0, or NaN for infinite `a`.
+/// `div.approx.f32`: beyond |b| = 2^126 the reciprocal is zero, so the quotient is, or NaN for infinite `a`.
 #[inline]
 pub fn div_approx(a: f32, b: f32, ftz: bool) -> f32 {
-    let (a, b) = (flush_f32(a, ftz), flush_f32(b, ftz));
-    if b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite() {
-        return canonical(a * 0.0f32.copysign(b));
+    if ftz {
+        let (a, reciprocal) = (flush_f32(a, true), special::reciprocal(b));
+        return mul_f32(a, reciprocal, FTZ);
     }
-    canonical(flush_f32(a / b, ftz))
+    let scale = if is_subnormal(b) { UP } else { 1.0 };
+    canonical(special::reciprocal(b * scale) * (a * scale))
 }
 
 #[inline]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
-    canonical(flush_f32(flush_f32(a, ftz) / flush_f32(b, ftz), ftz))
-}
-
-/// The operand of the `.approx.ftz.f64` functions: only the high word counts, subnormals are zero.
-#[inline]
-fn high_word(a: f64) -> f64 {
-    let bits = a.to_bits() & 0xffff_ffff_0000_0000;
-    f64::from_bits(if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits })
-}
-
-/// The result of the `.approx.ftz.f64` functions: rounded to the high word, subnormals flushed.
-#[inline]
-fn to_high_word(a: f64) -> f64 {
-    if a.is_nan() {
-        return f64::from_bits(0x7fff_ffff_0000_0000);
+    let flush = |a| flush_f32(a, ftz);
+    let (mut a, mut b) = (flush(a), flush(b));
+    if b.abs() > LARGE {
+        (a, b) = (flush(a * 0.25), b * 0.25);
+    } else if !ftz && is_subnormal(b) {
+        (a, b) = (a * UP, b * UP);
     }
-    let bits = a.to_bits();
-    let up = if a.is_finite() { (bits >> 31 & 1) << 32 } else { 0 };
-    high_word(f64::from_bits((bits & 0xffff_ffff_0000_0000) + up))
+    let reciprocal = special::reciprocal(b);
+    if ftz { mul_f32(a, reciprocal, FTZ) } else { canonical(reciprocal * a) }
 }
 
-/// `rcp.approx.ftz.f64`.
+#[inline]
+fn high(a: f64) -> u32 {
+    (a.to_bits() >> 32) as u32
+}
+
+#[inline]
+fn of_high(high: u32) -> f64 {
+    f64::from_bits(u64::from(high) << 32)
+}
+
+/// `rcp.approx.ftz.f64`: only the high words count.
 #[inline]
 pub fn rcp_f64(a: f64) -> f64 {
-    to_high_word(1.0 / high_word(a))
+    of_high(special::reciprocal_high(high(a)))
 }
 
-/// `rsqrt.approx.ftz.f64`.
+/// `rsqrt.approx.ftz.f64`: only the high words count.
 #[inline]
 pub fn rsqrt_f64(a: f64) -> f64 {
-    to_high_word(1.0 / high_word(a).sqrt())
+    of_high(special::reciprocal_root_high(high(a)))
 }
 
-/// `rsqrt.approx.f64`, without `.ftz`: the whole operand counts.
+/// `rsqrt.approx.f64`, without `.ftz`: one cubic step from there.
 #[inline]
 pub fn rsqrt_full_f64(a: f64) -> f64 {
-    let result = 1.0 / a.sqrt();
-    if !result.is_nan() {
-        result
+    let refined = |a: f64| {
+        let root = rsqrt_f64(a);
+        let error = a.mul_add(-(root * root), 1.0);
+        error.mul_add(0.375, 0.5).mul_add(root * error, root)
+    };
+    if a == 0.0 {
+        f64::INFINITY.copysign(a)
     } else if a.is_nan() {
-        super::float::quiet_f64(a)
-    } else {
+        quiet_f64(a)
+    } else if a < 0.0 {
         NAN_F64
+    } else if a == f64::INFINITY {
+        0.0
+    } else if a < f64::MIN_POSITIVE {
+        refined(a * (1u64 << 54) as f64) * (1u64 << 27) as f64
+    } else {
+        refined(a)
     }
 }
 
@@ -140,15 +171,15 @@ mod tests {
         assert_eq!(lg2(8.0, false), 3.0);
         assert_eq!(ex2(-inf, false), 0.0);
         assert_eq!(ex2(-140.0, true), 0.0);
-        assert_eq!(sin(-1e-40, false).to_bits(), (-0f32).to_bits());
+        assert_eq!(sin(-1e-40).to_bits(), (-0f32).to_bits());
         // What an H200 gave.
         for (a, sine, cosine) in
             [(-151.0, -0.202_137_65, 0.979_357_07), (128.0, 0.721_041_1, -0.692_892_1), (1e10, 0.0, 1.0)]
         {
-            assert!((sin(a, false) - sine).abs() < 3e-7 && (cos(a, false) - cosine).abs() < 3e-7, "{a}");
+            assert!((sin(a) - sine).abs() < 3e-8 && (cos(a) - cosine).abs() < 3e-8, "{a}");
         }
-        assert_eq!(sin(inf, false).to_bits(), 0x7fff_ffff);
-        assert_eq!(cos(-0.0, false), 1.0);
+        assert_eq!(sin(inf).to_bits(), 0x7fff_ffff);
+        assert_eq!(cos(-0.0), 1.0);
         assert_eq!(tanh(-inf), -1.0);
     }
 

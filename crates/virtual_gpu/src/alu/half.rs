@@ -4,6 +4,7 @@
 //! rounding to 16 bits is the only one. Packed forms apply the scalar ones to both halves with [`packed2`] and its likes.
 
 use super::compare::FloatCmp;
+use super::special;
 
 /// A 16-bit floating-point format.
 pub trait Half {
@@ -224,17 +225,30 @@ pub fn compare<H: Half>(op: FloatCmp, a: u16, b: u16, ftz: bool) -> bool {
     super::compare::float(op, H::to_f32(flush::<H>(a, ftz)), H::to_f32(flush::<H>(b, ftz)))
 }
 
-/// `ex2.approx`: the correctly rounded value.
+/// `ex2.approx`: that of `f32`, cut to the format.
 #[inline]
-pub fn ex2<H: Half>(a: u16, ftz: bool) -> u16 {
-    let a = to_f64::<H>(flush::<H>(a, ftz));
-    flush::<H>(from_f64::<H>(a.exp2()), ftz)
+pub fn ex2<H: Half>(a: u16) -> u16 {
+    cut_f32::<H>(special::exp2(H::to_f32(a)))
 }
 
-/// `tanh.approx`: the correctly rounded value.
+/// `tanh.approx`: that of `f32`, cut to the format.
 #[inline]
 pub fn tanh<H: Half>(a: u16) -> u16 {
-    from_f64::<H>(to_f64::<H>(a).tanh())
+    cut_f32::<H>(special::tanh(H::to_f32(a)))
+}
+
+/// Narrows toward zero; what lies beyond the largest number becomes infinite, NaN becomes [`NAN`].
+#[inline]
+fn cut_f32<H: Half>(a: f32) -> u16 {
+    let below = 1u32 << (23 - H::FRACTION);
+    let magnitude = a.abs();
+    let number = if magnitude < H::to_f32(1 << H::FRACTION) {
+        let unit = H::to_f32(1);
+        (a.to_bits() >> 16 & 0x8000) as u16 | (magnitude / unit) as u16
+    } else {
+        H::exact_from_f32(f32::from_bits(a.to_bits() & !(below - 1)))
+    };
+    if a.is_nan() { NAN } else { number }
 }
 
 /// Applies a scalar operation to both halves: the `x2` form with one operand.
@@ -413,7 +427,7 @@ mod tests {
         assert_eq!(add::<F16>(0x7c00, 0xfc00, Mode::default()), NAN);
         assert_eq!(fma::<F16>(0xbc00, 0x3c00, 0, Mode { relu: true, ..Mode::default() }), 0);
         assert_eq!(add::<F16>(0x7bff, 0x7bff, Mode::default()), 0x7c00);
-        assert_eq!(ex2::<F16>(0x4000, false), 0x4400);
+        assert_eq!(ex2::<F16>(0x4000), 0x4400);
         assert_eq!(tanh::<Bf16>(0x7f80), 0x3f80);
     }
 }

@@ -11,6 +11,7 @@
 //! | [`float`] | add sub mul fma div sqrt rcp min max of f32 and f64, in four rounding directions |
 //! | [`half`] | the same for f16 and bf16, ex2 and tanh |
 //! | [`approx`] | rcp rsqrt sqrt sin cos lg2 ex2 tanh div `.approx` |
+//! | [`special`] | the special function unit, on which those rest |
 //! | [`convert`] | cvt, cvt.pack, packed conversions |
 //! | [`video`] | vadd … vset, and their two- and four-way forms |
 //! | [`atomic`] | what atom and red store, redux |
@@ -27,6 +28,7 @@ pub mod half;
 pub mod int;
 #[cfg(test)]
 mod samples;
+pub mod special;
 pub mod video;
 
 /// A rounding direction.
