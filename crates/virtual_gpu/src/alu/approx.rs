@@ -188,7 +188,7 @@ mod tests {
         let big = f32::MAX;
         assert_eq!(div_approx(1.0e30, big, false), 0.0);
         assert!(div_approx(f32::INFINITY, big, false).is_nan());
-        assert_eq!(div_full(1.0e30, 1.0e38, false), 1.0e30 / 1.0e38);
+        assert_eq!(div_full(1.0e30, 1.0e38, false), 1.0e-8);
         assert_eq!(div_approx(6.0, 3.0, false), 2.0);
     }
 
