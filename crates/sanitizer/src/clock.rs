@@ -1,4 +1,5 @@
-//! Who knows of whose past: vector clocks, cut down to what a grid of blocks needs.
+//! Happens-before between threads: vector clocks with epochs (FastTrack, Flanagan and Freund, PLDI 2009), by block and scope as
+//! in iGUARD (Kamath and Basu, SOSP 2021) and ScoRD (Kamath, George and Basu, ISCA 2020), cut down to what a grid of blocks needs.
 //!
 //! Every thread counts its own *steps*: a step ends where the thread may hand knowledge to another (a barrier, a fence,
 //! an atomic). An access is stamped with thread and step; a later access by another thread is ordered after it exactly
@@ -93,12 +94,32 @@ pub struct Snapshot {
     known: Arc<Known>,
 }
 
-/// What one thread has in mind.
+/// What a thread has read by relaxed accesses and no fence has made count yet.
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    /// Released at block scope by its own block: a fence of any scope makes it count.
+    narrow: Option<Arc<Known>>,
+    /// Released at a wider scope by any block: a fence of the block's scope does not.
+    wide: Option<Arc<Known>>,
+}
+
+impl Pending {
+    /// What a fence of this scope, or a barrier, makes count.
+    fn take(&mut self, wide: bool) -> impl Iterator<Item = Arc<Known>> + use<> {
+        self.narrow.take().into_iter().chain(if wide { self.wide.take() } else { None })
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Known> {
+        [&self.narrow, &self.wide].into_iter().flatten().map(|known| &**known)
+    }
+}
+
+/// The clock of one thread, with what it has read and fenced.
 #[derive(Debug, Clone)]
-struct Mind {
+struct Clock {
     known: Arc<Known>,
     /// What it read by a relaxed access; it counts from the next fence or barrier on.
-    pending: Option<Arc<Known>>,
+    pending: Pending,
     /// What its last fence covers, for relaxed writes that follow: at block scope, and at wider ones.
     narrow: Option<Snapshot>,
     wide: Option<Snapshot>,
@@ -112,7 +133,7 @@ struct Mind {
 #[derive(Debug)]
 pub struct Clocks {
     block: u32,
-    minds: Vec<Mind>,
+    clocks: Vec<Clock>,
     /// By thread: its current step, and the floor of what it knows. Apart from the rest, because every access of a warp
     /// asks for those of its lanes.
     steps: Vec<Step>,
@@ -144,9 +165,16 @@ impl Clocks {
         own.resize(threads.next_multiple_of(32), Step::MAX);
         let threads = own.len();
         let known = Arc::new(Known { own: own.into(), floor: 0, others: Arc::default() });
-        let mind = Mind { known, pending: None, narrow: None, wide: None, heard: None, proxied: None };
+        let clock = Clock {
+            known,
+            pending: Pending::default(),
+            narrow: None,
+            wide: None,
+            heard: None,
+            proxied: None,
+        };
         let (steps, floors, compared) = (vec![1; threads], vec![0; threads], Compared::default());
-        Clocks { block, minds: vec![mind; threads], steps, floors, compared }
+        Clocks { block, clocks: vec![clock; threads], steps, floors, compared }
     }
 
     /// Whose clocks they are.
@@ -157,7 +185,7 @@ impl Clocks {
 
     /// How many threads there are.
     pub fn threads(&self) -> u32 {
-        self.minds.len() as u32
+        self.clocks.len() as u32
     }
 
     /// The thread's current step.
@@ -192,7 +220,7 @@ impl Clocks {
     /// Whether `thread` knows of step `step` of thread `of` in block `block`.
     #[inline]
     pub fn knows(&self, thread: u32, block: u32, of: u32, step: Step) -> bool {
-        let known = &self.minds[thread as usize].known;
+        let known = &self.clocks[thread as usize].known;
         if block == self.block {
             of == thread || known.own[of as usize] >= step
         } else {
@@ -202,7 +230,7 @@ impl Clocks {
 
     /// Whether the thread has read of that step, and only lacks the fence that makes it count.
     pub fn has_read_of(&self, thread: u32, block: u32, of: u32, step: Step) -> bool {
-        self.minds[thread as usize].pending.as_ref().is_some_and(|pending| {
+        self.clocks[thread as usize].pending.iter().any(|pending| {
             if block == self.block {
                 pending.own[of as usize] >= step
             } else {
@@ -213,85 +241,87 @@ impl Clocks {
 
     /// What the thread would pass on now. Its next access belongs to a new step.
     pub fn publish(&mut self, thread: u32) -> Snapshot {
-        let mind = &mut self.minds[thread as usize];
+        let clock = &mut self.clocks[thread as usize];
         let step = self.steps[thread as usize];
         self.steps[thread as usize] += 1;
-        Snapshot { block: self.block, thread, step, known: mind.known.clone() }
+        Snapshot { block: self.block, thread, step, known: clock.known.clone() }
     }
 
     /// A fence: what was read before it counts now, and relaxed writes after it pass on what comes before it.
     pub fn fence(&mut self, thread: u32, wide: bool) {
-        if let Some(pending) = self.minds[thread as usize].pending.take() {
+        for pending in self.clocks[thread as usize].pending.take(wide) {
             self.learn(thread, &pending);
         }
         let snapshot = self.publish(thread);
-        let mind = &mut self.minds[thread as usize];
+        let clock = &mut self.clocks[thread as usize];
         if wide {
-            mind.wide = Some(snapshot.clone());
+            clock.wide = Some(snapshot.clone());
         }
-        mind.narrow = Some(snapshot);
+        clock.narrow = Some(snapshot);
     }
 
     /// A fence between plain accesses and those of bulk copies and products.
     pub fn proxy_fence(&mut self, thread: u32) {
         let snapshot = self.publish(thread);
-        self.minds[thread as usize].proxied = Some(snapshot);
+        self.clocks[thread as usize].proxied = Some(snapshot);
     }
 
     /// Whether a fence between the proxies, by any thread of the block, covers this step of one of its threads. Which
     /// thread makes it does not matter, as long as it lies on the way from the store to the copy; that it does is taken
     /// for granted.
     pub fn is_proxied(&self, of: u32, step: Step) -> bool {
-        let covers = |mind: &Mind| {
-            mind.proxied.as_ref().is_some_and(|fence| {
+        let covers = |clock: &Clock| {
+            clock.proxied.as_ref().is_some_and(|fence| {
                 fence.known.own[of as usize] >= step || fence.thread == of && fence.step >= step
             })
         };
-        covers(&self.minds[of as usize]) || self.minds.iter().any(covers)
+        covers(&self.clocks[of as usize]) || self.clocks.iter().any(covers)
     }
 
     /// Whether a relaxed write of the thread would pass anything on.
     #[inline]
     pub fn has_fenced(&self, thread: u32) -> bool {
-        let mind = &self.minds[thread as usize];
-        mind.narrow.is_some() || mind.heard.is_some()
+        let clock = &self.clocks[thread as usize];
+        clock.narrow.is_some() || clock.heard.is_some()
     }
 
     /// Puts what a relaxed write passes on.
     pub fn pass_on(&self, thread: u32, wide: bool, to: &mut Gathered) {
-        let mind = &self.minds[thread as usize];
-        if let Some(snapshot) = if wide { &mind.wide } else { &mind.narrow } {
+        let clock = &self.clocks[thread as usize];
+        if let Some(snapshot) = if wide { &clock.wide } else { &clock.narrow } {
             to.put(snapshot);
         }
-        if let Some(heard) = &mind.heard {
+        if let Some(heard) = &clock.heard {
             to.put_known(self.block, heard);
         }
     }
 
     /// The thread comes to know all that `gathered` holds.
     fn learn(&mut self, thread: u32, gathered: &Arc<Known>) {
-        let mine = &mut self.minds[thread as usize].known;
+        let mine = &mut self.clocks[thread as usize].known;
         if Arc::ptr_eq(mine, gathered) || mine.holds(gathered, &mut self.compared) {
             return;
         }
         take_in(mine, gathered, &mut self.compared);
-        self.floors[thread as usize] = self.minds[thread as usize].known.floor;
+        self.floors[thread as usize] = self.clocks[thread as usize].known.floor;
     }
 
-    /// The thread reads what lies at a location; without `acquire` it counts from its next fence on.
-    pub fn read_of(&mut self, thread: u32, foreign: &mut Gathered, acquire: bool) {
+    /// The thread reads what lies at a location, released for all blocks (`wide`) or for its own. Without `acquire` it counts
+    /// from its next fence of that scope on.
+    pub fn read_of(&mut self, thread: u32, foreign: &mut Gathered, wide: bool, acquire: bool) {
         if foreign.is_empty() {
             return;
         }
-        let known = foreign.for_block(self.block, self.minds.len());
+        let known = foreign.for_block(self.block, self.clocks.len());
         if acquire {
             return self.learn(thread, &known);
         }
-        let mind = &mut self.minds[thread as usize];
-        match &mut mind.pending {
+        let clock = &mut self.clocks[thread as usize];
+        let pending = if wide { &mut clock.pending.wide } else { &mut clock.pending.narrow };
+        match pending {
             Some(pending) if Arc::ptr_eq(pending, &known) => {}
             Some(pending) => take_in(pending, &known, &mut self.compared),
-            None => mind.pending = Some(known),
+            None => *pending = Some(known),
         }
     }
 
@@ -299,7 +329,7 @@ impl Clocks {
     /// on from what it saw. Cooperative groups rely on that: one lane waits for the other warps and tells its own by a
     /// shuffle. What the lanes themselves have done is not ordered.
     pub fn hear(&mut self, threads: impl Iterator<Item = u32> + Clone) {
-        let mut knowns = threads.clone().map(|thread| &self.minds[thread as usize].known);
+        let mut knowns = threads.clone().map(|thread| &self.clocks[thread as usize].known);
         let Some(first) = knowns.next() else { return };
         let mut last = first;
         // Most often all of them come from the same barrier.
@@ -314,46 +344,46 @@ impl Clocks {
         let mut all = Known::clone(first);
         let warp = threads.clone().next().unwrap_or(0) as usize / 32 * 32;
         for thread in threads.clone() {
-            all.join(&self.minds[thread as usize].known);
+            all.join(&self.clocks[thread as usize].known);
         }
         for thread in threads {
             let mut mine = all.clone();
             let end = mine.own.len().min(warp + 32);
-            mine.own[warp..end].copy_from_slice(&self.minds[thread as usize].known.own[warp..end]);
+            mine.own[warp..end].copy_from_slice(&self.clocks[thread as usize].known.own[warp..end]);
             self.learn(thread, &mine.settle());
         }
     }
 
     /// An empty meeting.
     pub fn meet(&self) -> Meet {
-        let known = Known { own: vec![0; self.minds.len()].into(), floor: 0, others: Arc::default() };
+        let known = Known { own: vec![0; self.clocks.len()].into(), floor: 0, others: Arc::default() };
         Meet { known, last: None, heard: None, last_heard: None }
     }
 
     /// The thread comes to a meeting with what it knows. What it read before counts from here on.
     pub fn arrive(&mut self, thread: u32, meet: &mut Meet) {
-        if let Some(pending) = self.minds[thread as usize].pending.take() {
+        for pending in self.clocks[thread as usize].pending.take(true) {
             self.learn(thread, &pending);
         }
-        let threads = self.minds.len();
-        let mind = &mut self.minds[thread as usize];
-        if !meet.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &mind.known)) {
-            meet.known.join(&mind.known);
-            meet.last = Some(mind.known.clone());
+        let threads = self.clocks.len();
+        let clock = &mut self.clocks[thread as usize];
+        if !meet.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &clock.known)) {
+            meet.known.join(&clock.known);
+            meet.last = Some(clock.known.clone());
         }
         meet.known.own[thread as usize] = self.steps[thread as usize];
         self.steps[thread as usize] += 1;
-        if mind.wide.is_none() && mind.heard.is_none() {
+        if clock.wide.is_none() && clock.heard.is_none() {
             return;
         }
         let heard =
             meet.heard.get_or_insert_with(|| Known { own: vec![0; threads].into(), ..Known::default() });
-        if let Some(snapshot) = &mind.wide {
+        if let Some(snapshot) = &clock.wide {
             heard.join(&snapshot.known);
             let slot = &mut heard.own[thread as usize];
             *slot = (*slot).max(snapshot.step);
         }
-        if let Some(known) = &mind.heard
+        if let Some(known) = &clock.heard
             && !meet.last_heard.as_ref().is_some_and(|last| Arc::ptr_eq(last, known))
         {
             heard.join(known);
@@ -364,11 +394,11 @@ impl Clocks {
     /// The thread leaves a meeting to which it came.
     #[inline]
     pub fn leave(&mut self, thread: u32, met: &Met) {
-        let mind = &mut self.minds[thread as usize];
-        mind.known = met.known.clone();
+        let clock = &mut self.clocks[thread as usize];
+        clock.known = met.known.clone();
         self.floors[thread as usize] = met.known.floor;
         if met.heard.is_some() {
-            mind.heard = met.heard.clone();
+            clock.heard = met.heard.clone();
         }
     }
 }
@@ -465,7 +495,7 @@ mod tests {
         let mut atomic = Gathered::default();
         atomic.put(&first.publish(0));
         assert!(!second.knows(1, 0, 3, written));
-        second.read_of(1, &mut atomic, true);
+        second.read_of(1, &mut atomic, true, true);
         assert!(second.knows(1, 0, 3, written));
         assert!(!second.knows(2, 0, 3, written), "only the thread that read it knows");
         assert!(!second.knows(1, 0, 2, 1), "thread 2 of block 0 met nobody");
@@ -485,7 +515,7 @@ mod tests {
                 clocks.fence(thread, true);
             }
             let acquires = turn % 4 != 0;
-            clocks.read_of(thread, &mut place, acquires);
+            clocks.read_of(thread, &mut place, true, acquires);
             for &(of_block, of, step) in &put {
                 let knows = match acquires {
                     true => clocks.knows(thread, of_block, of, step),
@@ -504,7 +534,7 @@ mod tests {
                 let unfenced = clocks.step(thread);
                 clocks.pass_on(thread, true, &mut place);
                 let mut reader = Clocks::new(9, 64);
-                reader.read_of(0, &mut place, true);
+                reader.read_of(0, &mut place, true, true);
                 assert!(reader.knows(0, block, thread, step) && !reader.knows(0, block, thread, unfenced));
             } else {
                 place.put(&clocks.publish(thread));
@@ -532,9 +562,11 @@ mod tests {
         let written = first.step(0);
         let mut flag = Gathered::default();
         flag.put(&first.publish(0));
-        second.read_of(1, &mut flag, false);
+        second.read_of(1, &mut flag, true, false);
         assert!(!second.knows(1, 0, 0, written));
         assert!(second.has_read_of(1, 0, 0, written));
+        second.fence(1, false);
+        assert!(!second.knows(1, 0, 0, written), "the fence is for the block, and the writer is of another");
         second.fence(1, true);
         assert!(second.knows(1, 0, 0, written));
     }
@@ -549,7 +581,7 @@ mod tests {
         let mut counter = Gathered::default();
         clocks.pass_on(0, true, &mut counter);
         let mut other = Clocks::new(1, 4);
-        other.read_of(0, &mut counter, true);
+        other.read_of(0, &mut counter, true, true);
         assert!(other.knows(0, 0, 2, written));
         assert!(!other.knows(0, 0, 3, unfenced), "thread 3 made no fence");
     }

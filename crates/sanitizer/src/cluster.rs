@@ -105,6 +105,7 @@ pub fn renamed<'a>(event: &AsyncEvent<'a>, of: Option<u32>, kept: &'a mut Renami
             *addresses = &kept.addresses;
         }
         E::CopiesTied { barrier, .. } => *barrier = one(*barrier),
+        E::MbarrierExpects { address, .. } => *address = one(*address),
         E::Moved { space: MemorySpace::Shared, address, .. } | E::BulkTaken { address, .. } => {
             *address = one(*address);
         }

@@ -3,10 +3,10 @@
 
 use crate::clock::Clocks;
 use crate::copies::Bulk;
-use crate::doubt::Doubt;
 use crate::meeting::Meeting;
 use crate::numbered::Numbered;
 use crate::outstanding::Outstanding;
+use crate::pending_race::{PendingRace, Polled};
 use crate::shadow::{Clash, Race, Shadow, Spare, Stamp};
 
 /// What blocks of one launch share.
@@ -14,7 +14,8 @@ use crate::shadow::{Clash, Race, Shadow, Spare, Stamp};
 pub struct GlobalRaces {
     pub shadow: Shadow,
     pub meetings: Numbered<Meeting>,
-    pub doubts: Vec<Doubt>,
+    pub pending: Vec<PendingRace>,
+    pub polled: Polled,
     pub spare: Spare,
     /// Whether a thread has fenced, released or acquired for all devices.
     pub orders_devices: bool,
@@ -24,12 +25,14 @@ impl GlobalRaces {
     /// Of a launch whose shadows take their pages from `spare`.
     pub fn new(spare: Spare) -> Self {
         let (shadow, meetings) = (Shadow::of_global(spare.clone()), Numbered::default());
-        GlobalRaces { shadow, meetings, doubts: Vec::new(), spare, orders_devices: false }
+        GlobalRaces { shadow, meetings, spare, ..GlobalRaces::default() }
     }
 
     /// Races that nothing has explained until the end of the launch.
-    pub fn take_doubts(&mut self) -> Vec<Doubt> {
-        std::mem::take(&mut self.doubts)
+    pub fn take_pending(&mut self) -> Vec<PendingRace> {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.retain(|race| !self.polled.explains(race));
+        pending
     }
 
     /// Bytes of the shadow.

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use virtual_gpu::observer::LaunchInfo;
 use virtual_gpu::{Code, SharedArray};
 
+use crate::objects::Objects;
 use crate::place::Shape;
 
 #[derive(Debug)]
@@ -19,13 +20,23 @@ pub(crate) struct Launched {
     pub shared_end: u32,
     pub reserved: Range<u32>,
     pub shared: Vec<Option<SharedArray>>,
+    /// The parameter block.
+    params: Vec<u8>,
+    /// The kernel's own operations.
+    operations: Range<u32>,
+    /// By operation: the allocation that its address derives from, or all addresses.
+    extents: Box<[OnceLock<Range<u64>>]>,
     /// What is known of volatile accesses, by place.
     volatile: Mutex<HashMap<u32, bool>>,
 }
 
 impl Launched {
     pub fn of(launch: &LaunchInfo) -> Self {
+        let operations = launch.code.operations_of(launch.function);
         Launched {
+            params: launch.params.clone(),
+            extents: operations.clone().map(|_| OnceLock::new()).collect(),
+            operations,
             kernel: launch.kernel.clone(),
             shape: Shape::new(launch),
             code: launch.code.clone(),
@@ -36,6 +47,22 @@ impl Launched {
             shared: launch.shared.clone(),
             volatile: Mutex::default(),
         }
+    }
+
+    /// The addresses of the allocation that the pointer lies in from which an operation computes its address, if that pointer
+    /// is a parameter; else all addresses.
+    #[inline]
+    pub fn extent(&self, pc: u32, objects: &Objects) -> Range<u64> {
+        const ALL: Range<u64> = 0..u64::MAX;
+        if !self.operations.contains(&pc) {
+            return ALL;
+        }
+        let find = || {
+            let offset = self.code.parameter_of(pc)? as usize;
+            let pointer = self.params.get(offset..offset + 8)?.try_into().ok()?;
+            objects.extent(u64::from_le_bytes(pointer))
+        };
+        self.extents[(pc - self.operations.start) as usize].get_or_init(|| find().unwrap_or(ALL)).clone()
     }
 
     /// See [`Code::relies_on_order`]; worked out once for a place.

@@ -65,10 +65,10 @@ pub fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, a
         if reads {
             // A reader whose own scope is the block's is synchronised with no other block.
             if wide {
-                clocks.read_of(thread, &mut meeting.wide, acquires);
+                clocks.read_of(thread, &mut meeting.wide, true, acquires);
             }
             if let Some(narrow) = meeting.narrow.get_mut(&block) {
-                clocks.read_of(thread, narrow, acquires);
+                clocks.read_of(thread, narrow, false, acquires);
             }
         }
         if passes_on {

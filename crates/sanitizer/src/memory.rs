@@ -1,5 +1,7 @@
-//! The memory check: accesses to shared memory outside of the array that the address was made from, and the faults that
-//! the virtual GPU itself ends a launch with.
+//! The memory check: accesses outside of the shared array, or of the allocation, that the address was made from, and the faults
+//! that the virtual GPU itself ends a launch with.
+
+use std::ops::Range;
 
 use virtual_gpu::observer::{Access, AccessKind, AsyncEvent, At, MemorySpace};
 use virtual_gpu::{Fault, FaultKind, SharedArray};
@@ -9,7 +11,7 @@ use crate::cluster::within;
 use crate::finding::{Finding, Object, Severity, Site};
 use crate::launched::Launched;
 use crate::objects::Objects;
-use crate::reached::Reached;
+use crate::reached::{Reached, lanes};
 use crate::report::{Reporter, Told, readable};
 use crate::tool::Tool;
 use crate::watched::Watched;
@@ -49,13 +51,20 @@ impl Tool for ArrayBounds {
         let in_block = |lane: &usize| address(*lane).saturating_add(bytes) <= u64::from(launched.shared_end);
         if let Some(lane) = (0..32).find(|&lane| outside(lane)).filter(in_block) {
             let array = array.cloned().unwrap_or_else(|| all(launched));
-            let what = match access.kind {
-                AccessKind::Load => "read",
-                AccessKind::Store => "write",
-                AccessKind::Atomic | AccessKind::Reduction => "atomic",
-            };
+            let what = verb(access);
             let (address, bytes) = (access.addresses[lane], access.bytes());
             outside_array(at, (what, address, bytes), lane as u32, &array, reporter);
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, at: At, access: &Access<'_>, reached: &Reached, reporter: &mut Reporter) {
+        if access.space != MemorySpace::Global {
+            return;
+        }
+        let extent = reporter.launched.extent(at.pc, &reporter.objects);
+        if reached.low < extent.start || reached.end > extent.end {
+            in_another_allocation(at, access, &extent, reporter);
         }
     }
 
@@ -82,6 +91,53 @@ impl Tool for ArrayBounds {
             outside_array(at, (what, within(address), bytes), lane as u32, &all, reporter);
         }
     }
+}
+
+fn verb(access: &Access<'_>) -> &'static str {
+    match access.kind {
+        AccessKind::Load => "read",
+        AccessKind::Store => "write",
+        AccessKind::Atomic | AccessKind::Reduction => "atomic",
+    }
+}
+
+/// An address that was made from a parameter's pointer and lies in memory, yet not in the allocation of that pointer.
+#[cold]
+fn in_another_allocation(at: At, access: &Access<'_>, extent: &Range<u64>, reporter: &mut Reporter) {
+    let bytes = u64::from(access.bytes());
+    let outside = |lane: &u32| {
+        let address = access.addresses[*lane as usize];
+        address < extent.start || address.saturating_add(bytes) > extent.end
+    };
+    // An address that no other allocation holds is a fault, or lies behind the last element.
+    let Some(lane) = lanes(access.lanes)
+        .filter(outside)
+        .find(|&lane| reporter.objects.extent(access.addresses[lane as usize]).is_some())
+    else {
+        return;
+    };
+    reporter.note(Check::Memory, "another allocation", [at.pc, at.pc], |reporter| {
+        let (what, address) = (verb(access), access.addresses[lane as usize]);
+        let place = match address.checked_sub(extent.start) {
+            Some(offset) => format!("{offset} bytes from its start"),
+            None => format!("{} bytes before its start", extent.start - address),
+        };
+        Told {
+            severity: Severity::Error,
+            message: format!(
+                "global {what} of {bytes} bytes outside the allocation of {} bytes that its pointer was given for: {place}, in \
+                 another allocation",
+                extent.end - extent.start
+            ),
+            object: Some(Object {
+                offset: address.wrapping_sub(extent.start),
+                ..reporter.accessed(at.pc, MemorySpace::Global, extent.start)
+            }),
+            sites: vec![reporter.site(what, at.pc, reporter.block, at.warp, lane)],
+            help: "allocations lie elsewhere on a device, where this access faults: compare the index with the length, and do not \
+                   go from one buffer to another by a difference of their addresses",
+        }
+    });
 }
 
 /// All the shared memory that a block has asked for.

@@ -18,12 +18,13 @@ pub(crate) enum Mend {
     Land,
     Read,
     Proxy,
+    Coherent,
     AtomicOrBarrier,
     Atomic,
 }
 
 impl Mend {
-    const ALL: [Mend; 15] = [
+    const ALL: [Mend; 16] = [
         Mend::None,
         Mend::OneLane,
         Mend::OneThread,
@@ -37,6 +38,7 @@ impl Mend {
         Mend::Land,
         Mend::Read,
         Mend::Proxy,
+        Mend::Coherent,
         Mend::AtomicOrBarrier,
         Mend::Atomic,
     ];
@@ -52,6 +54,10 @@ impl Mend {
             Mend::Proxy => {
                 "put `fence.proxy.async` behind the stores, by the threads that make them, before the barrier that comes before \
                  the copy or product"
+            }
+            Mend::Coherent => {
+                "its cache does not see the kernel's own writes, whatever orders the two: drop `__ldg` and `const __restrict__`, \
+                 read plainly, or read in a later launch"
             }
             Mend::Read => {
                 "what was issued may still read its source: wait for its group (`cp.async.bulk.wait_group.read`, \

@@ -1,6 +1,7 @@
 //! What the host allocated, so that an address can be named.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use crate::finding::Object;
@@ -91,6 +92,26 @@ impl Objects {
         object(found, address)
     }
 
+    /// The addresses of the allocation that holds an address and is not freed. Allocations have gaps between them; what is mapped
+    /// side by side is one.
+    pub fn extent(&self, address: u64) -> Option<Range<u64>> {
+        let objects = self.lock();
+        let alive = |(&start, object): (&u64, &Allocated)| {
+            (!object.freed).then(|| start..start.saturating_add(object.size))
+        };
+        let mut extent =
+            alive(objects.range(..=address).next_back()?).filter(|extent| extent.contains(&address))?;
+        while let Some(next) = objects.get_key_value(&extent.end).and_then(alive) {
+            extent.end = next.end;
+        }
+        while let Some(before) = objects.range(..extent.start).next_back().and_then(alive)
+            && before.end == extent.start
+        {
+            extent.start = before.start;
+        }
+        Some(extent)
+    }
+
     /// Whether an address lies in memory that was freed.
     pub fn is_freed(&self, address: u64) -> bool {
         let objects = self.lock();
@@ -118,5 +139,17 @@ mod tests {
         assert_eq!([place(0x9000), place(0x9104)], [(false, 0), (false, 260)]);
         assert_eq!([place(0x1000), place(0x1004)], [(true, 0), (true, 4)]);
         assert_eq!(objects.global(0x8FFC).name.as_deref(), Some("far"));
+    }
+
+    #[test]
+    fn an_extent_is_all_that_is_mapped_side_by_side() {
+        let objects = Objects::default();
+        [(0x1000, 0x100), (0x1100, 0x100), (0x1200, 0x100), (0x2000, 0x80)]
+            .into_iter()
+            .for_each(|(address, size)| objects.allocated(address, size, None, false));
+        assert_eq!(objects.extent(0x1180), Some(0x1000..0x1300));
+        assert_eq!((objects.extent(0x2000), objects.extent(0x2080)), (Some(0x2000..0x2080), None));
+        objects.freed(0x1100);
+        assert_eq!((objects.extent(0x1080), objects.extent(0x1180)), (Some(0x1000..0x1100), None));
     }
 }

@@ -13,13 +13,13 @@ use virtual_gpu::{BlockObserver, Error, Fault, Job, LaunchObserver, Watch};
 
 use crate::checks::{Check, Checks};
 use crate::cluster::{Renaming, Teams, named, renamed};
-use crate::doubt::Doubt;
 use crate::finding::{self, Finding, Findings};
 use crate::history::GlobalRaces;
 use crate::init::Decides;
 use crate::launched::Launched;
 use crate::memory;
 use crate::objects::Objects;
+use crate::pending_race::PendingRace;
 use crate::place;
 use crate::poison::{self, Poison, Spread};
 use crate::reached::Reached;
@@ -123,8 +123,8 @@ impl LaunchObserver for LaunchCheck {
     fn end(&mut self, launch: &LaunchInfo, fault: Option<&Fault>) {
         if let (true, Some(launched)) = (self.checks.has(Check::Race), &self.launch) {
             streams::launched(launched, &self.races);
-            let doubts = self.races.lock().unwrap_or_else(PoisonError::into_inner).take_doubts();
-            for Doubt { at, block, space, race, .. } in doubts {
+            let pending = self.races.lock().unwrap_or_else(PoisonError::into_inner).take_pending();
+            for PendingRace { at, block, space, race, .. } in pending {
                 let mut reporter = self.reporter(launched.clone(), block);
                 reporter.race(at, space, race);
                 self.findings.merge(reporter.findings);

@@ -19,9 +19,9 @@ use virtual_gpu::observer::{Access, AccessKind, At, MemorySpace, Order, Scope, S
 use crate::clock::{Clocks, Step};
 use crate::cluster::{self, Member, Shared};
 use crate::copies::Copies;
-use crate::doubt::{self, Doubt};
 use crate::history::{GlobalRaces, SharedRaces};
 use crate::meeting::meet;
+use crate::pending_race::{self, PendingRace};
 use crate::products::Products;
 use crate::reached::{Reached, lanes, words};
 use crate::shadow::{Asking, Clash, Race, Shadow, Stamp, Touch, words_of};
@@ -105,11 +105,18 @@ impl BlockRaces {
             system: access.scope == Scope::System,
             volatile: access.order == Order::Volatile && !atomic,
             lucky,
+            non_coherent: access.non_coherent && access.kind == AccessKind::Load,
             ..Touch::default()
         };
         if touch.volatile && !touch.write && !lucky && self.flags.len() < MOST_FLAGS {
             let read = lanes(access.lanes).map(|lane| (at.warp * 32 + lane, access.addresses[lane as usize]));
             self.flags.extend(read);
+            let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+            for (word, _) in lanes(access.lanes)
+                .flat_map(|lane| words(access.addresses[lane as usize], access.bytes().into()))
+            {
+                global.polled.add(access.space, self.block, word * 4);
+            }
         }
         let global = self.global.clone();
         let mut global = match access.space {
@@ -152,7 +159,7 @@ impl BlockRaces {
         // Lanes that store to one place race with each other; lanes that read it, or change it atomically, do not.
         let merge = access.kind != AccessKind::Store;
         let swap = access.swap.as_ref().filter(|_| one_word);
-        let mut doubts = Vec::new();
+        let mut pending = Vec::new();
         let clocks = &self.clocks;
         let first_thread = at.warp * 32;
         let mut rest = access.lanes;
@@ -162,6 +169,8 @@ impl BlockRaces {
             let of = |lanes| Stamp::new(self.block, step, at.pc, at.warp, lanes, touch).of_bytes(0xF);
             rest = match access.values {
                 Some(values) => write_row(shadow, page, access, floor, of, values),
+                // A surface's values are not shown.
+                None if touch.write => access.lanes,
                 None => read_row(shadow, page, access, floor, of),
             };
         }
@@ -211,8 +220,8 @@ impl BlockRaces {
                     && (clash != Clash::Luck || !waited())
                 {
                     let race = Race { address: word * 4, earlier, later: asking.stamp, clash };
-                    match Doubt::of(at, access.space, race) {
-                        Some(doubt) => doubts.push(doubt),
+                    match PendingRace::of(at, access.space, race) {
+                        Some(race) => pending.push(race),
                         None => report(race),
                     }
                 }
@@ -223,10 +232,10 @@ impl BlockRaces {
                 words(address, bytes).for_each(|(word, mask)| note(word, mask));
             }
         }
-        if swap.is_some() || !doubts.is_empty() {
+        if swap.is_some() || !pending.is_empty() {
             let mut all =
                 global.unwrap_or_else(|| self.global.lock().unwrap_or_else(PoisonError::into_inner));
-            doubt::settle(&mut all.doubts, (self.block, at, access), doubts, report);
+            pending_race::settle(&mut all, (self.block, at, access), pending, report);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::clock::Step;
 use crate::numbered::Numbered;
 pub use clash::{Asking, Clash, Race};
 pub use past::words_of;
-use stamp::{ASYNCHRONOUS, IDLE, WRITE};
+use stamp::{ASYNCHRONOUS, IDLE, NON_COHERENT, WRITE};
 pub use stamp::{Stamp, Touch};
 
 #[derive(Debug, Clone, Copy)]
@@ -140,6 +140,7 @@ impl Shadow {
         let quiet = at.write.who & ASYNCHRONOUS == 0
             && at.write.step <= floor
             && (at.write.block == stamp.block || at.write.step == 0)
+            && (stamp.who & NON_COHERENT == 0 || at.write.step == 0)
             && at.more == 0
             && (slot.who | other.who) & WRITE == 0;
         if !quiet {
@@ -202,7 +203,8 @@ impl Shadow {
     pub fn read_in(&mut self, page: u32, word: u64, asking: &Asking<'_>) -> Option<(Stamp, Clash)> {
         let (page, shared) = (page as usize, self.shared);
         let at = &mut self.pages[page][(word % PAGE) as usize];
-        let found = asking.clash(&at.write, shared).map(|clash| (at.write, clash));
+        let found = asking.clash(&at.write, shared).or_else(|| asking.is_stale(&at.write));
+        let found = found.map(|clash| (at.write, clash));
         if at.more != 0 || (at.reads[0].who | at.reads[1].who) & WRITE != 0 {
             return self.read_more(page, word, asking, found);
         }
@@ -374,6 +376,10 @@ impl Shadow {
             if same && old.copies() && stamp.copies() {
                 return None;
             }
+            // Threads may all set a flag to one value.
+            if same && clash == Clash::Luck && !(old.is_update() || stamp.is_update()) {
+                return None;
+            }
             let equal = same && !(old.is_strong() || old.is_asynchronous() || stamp.is_strong());
             Some((*old, if equal { Clash::Equal } else { clash }))
         };
@@ -434,8 +440,10 @@ impl Shadow {
         let (shared, stamp) = (self.shared, &asking.stamp);
         let at = &mut self.pages[page][(word % PAGE) as usize];
         if at.more != 0 {
-            for (old, _) in &self.more[at.more as usize - 1] {
-                found = found.or_else(|| asking.clash(old, shared).map(|clash| (*old, clash)));
+            for (old, was) in &self.more[at.more as usize - 1] {
+                let same = (value ^ was) & mask_of(old.bytes() & stamp.bytes()) == 0;
+                let clash = |old| asking.clash(old, shared).filter(|clash| *clash != Clash::Luck || !same);
+                found = found.or_else(|| clash(old).map(|clash| (*old, clash)));
             }
         }
         let old = at.write;

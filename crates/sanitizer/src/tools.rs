@@ -3,9 +3,11 @@
 use crate::barrier::BlockBarriers;
 use crate::checks::{Check, Checks};
 use crate::init::BlockInit;
+use crate::local_pointer::LocalPointers;
 use crate::memory::ArrayBounds;
 use crate::race::BlockRaces;
 use crate::tool::Tool;
+use crate::transactions::Transactions;
 use crate::watched::Watched;
 
 macro_rules! tools {
@@ -40,6 +42,8 @@ macro_rules! tools {
 tools! {
     arrays: ArrayBounds for Memory;
     barriers: BlockBarriers for Barrier;
+    local_pointers: LocalPointers for Memory;
+    transactions: Transactions for Barrier;
     init: BlockInit for Init;
     races: BlockRaces for Race;
 }

@@ -97,6 +97,8 @@ pub struct LaunchInfo {
     pub memory: Arc<Memory>,
     /// The module's shared variables, at this kernel's offsets; `None` for those it does not reach.
     pub shared: Vec<Option<SharedArray>>,
+    /// The parameter block.
+    pub params: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -463,6 +465,12 @@ pub enum AsyncEvent<'a> {
     ProductsCommitted,
     /// `wgmma.wait_group`: all but the latest `pending` groups of products are done.
     ProductsAwaited { pending: u32 },
+    /// An `mbarrier` expects so many bytes more in its current phase, or fewer because a lane has told of their coming.
+    MbarrierExpects {
+        /// Its shared address.
+        address: u64,
+        bytes: i64,
+    },
     /// Lanes initialised an `mbarrier`.
     MbarrierMade {
         /// Shared address of each lane.

@@ -14,6 +14,7 @@ pub fn mend(race: &Race, space: MemorySpace, code: &Code) -> Mend {
     let one_warp = one_block && earlier.warp() == later.warp();
     match clash {
         Clash::NoProxyFence => Mend::Proxy,
+        Clash::Stale => Mend::Coherent,
         _ if earlier.is_asynchronous() => {
             if earlier.writes() {
                 Mend::Land

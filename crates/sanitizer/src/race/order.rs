@@ -95,7 +95,7 @@ impl BlockRaces {
         let mut shared = self.shared.hold();
         let Some(meeting) = shared.meetings.get_mut(&CLUSTER_BARRIER) else { return };
         for lane in lanes(at.lanes) {
-            self.clocks.read_of(at.warp * 32 + lane, &mut meeting.phases[usize::from(parity)], true);
+            self.clocks.read_of(at.warp * 32 + lane, &mut meeting.phases[usize::from(parity)], true, true);
         }
     }
 
@@ -117,8 +117,8 @@ impl BlockRaces {
             }
             if let Some(meeting) = shared.meetings.get_mut(&addresses[lane as usize]) {
                 let thread = at.warp * 32 + lane;
-                self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true);
-                self.clocks.read_of(thread, &mut meeting.wide, true);
+                self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true, true);
+                self.clocks.read_of(thread, &mut meeting.wide, true, true);
             }
         }
     }

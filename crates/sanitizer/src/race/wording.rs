@@ -33,6 +33,7 @@ impl Reporter {
             (Clash::NoAcquire, ..) => "use without acquire",
             (Clash::NoProxyFence, ..) => "read without a proxy fence",
             (Clash::Luck, ..) => "volatile",
+            (Clash::Stale, ..) => "read-only path",
             (Clash::Equal, ..) if one_instruction => "writes of equal values by lanes of one warp",
             (Clash::Equal, ..) => "writes of equal values",
             (_, true, true) => "write after write",
@@ -52,6 +53,11 @@ impl Reporter {
                         .to_owned(),
                 ),
                 Clash::NoAcquire => (Severity::Error, "a flag was read, and no fence makes it count".to_owned()),
+                Clash::Stale => (
+                    Severity::Error,
+                    "a load that takes the data for read-only (`ld.global.nc`, a texture) reads what the kernel has written"
+                        .to_owned(),
+                ),
                 Clash::Equal => (Severity::Warning, format!("{kind}, and nothing orders the two")),
                 Clash::Luck => (
                     Severity::Warning,

@@ -1,6 +1,6 @@
 //! Whether a touch of a word clashes with an earlier one.
 
-use super::stamp::{ASYNCHRONOUS, LUCKY, STRONG, Stamp, VOLATILE, WIDE, WRITE};
+use super::stamp::{ASYNCHRONOUS, LUCKY, NON_COHERENT, STRONG, Stamp, VOLATILE, WIDE, WRITE};
 use crate::clock::{Clocks, Step};
 
 /// How two accesses clash.
@@ -18,6 +18,8 @@ pub enum Clash {
     Gone,
     /// A plain store, which the bulk copy or product may not see without a fence between the proxies.
     NoProxyFence,
+    /// A load through the read-only path of what the kernel wrote, in whatever order.
+    Stale,
 }
 
 impl Clash {
@@ -49,6 +51,15 @@ impl Asking<'_> {
             return None;
         }
         if earlier.is_empty() { None } else { self.clash_slowly(earlier, shared) }
+    }
+
+    /// Whether this is a load through the read-only path of what an earlier write of the kernel left.
+    #[inline]
+    pub(super) fn is_stale(&self, earlier: &Stamp) -> Option<Clash> {
+        let later = &self.stamp;
+        let stale =
+            later.who & NON_COHERENT != 0 && !earlier.is_empty() && earlier.bytes() & later.bytes() != 0;
+        stale.then_some(Clash::Stale)
     }
 
     fn clash_slowly(&self, earlier: &Stamp, shared: bool) -> Option<Clash> {
@@ -88,11 +99,12 @@ impl Asking<'_> {
         clash
     }
 
-    /// Whether nothing but luck orders two strong accesses, one of them volatile: an update beside the writes of others, or
-    /// data that is read beside its writer.
+    /// Whether nothing but luck orders two strong accesses, one of them volatile: an update beside the writes of others, two
+    /// volatile writes, or data that is read beside its writer.
     fn by_luck(&self, earlier: &Stamp) -> bool {
         let later = &self.stamp;
-        if (earlier.who | later.who) & LUCKY == 0 {
+        let blind = earlier.who & later.who & WRITE != 0 && earlier.who & later.who & VOLATILE != 0;
+        if (earlier.who | later.who) & LUCKY == 0 && !blind {
             return false;
         }
         let write = |stamp: &Stamp| stamp.who & WRITE != 0;

@@ -24,6 +24,8 @@ pub struct Touch {
     pub idle: bool,
     /// Whether it is volatile and right only if something else orders it: see [`virtual_gpu::Code::relies_on_order`].
     pub lucky: bool,
+    /// Whether it is a load that promises that nobody writes the data during the kernel: `.nc`, or of a texture.
+    pub non_coherent: bool,
 }
 
 /// Lanes of one warp that touched a word at one step by one instruction.
@@ -51,6 +53,7 @@ const COPIES: u32 = 1 << 25;
 pub(super) const IDLE: u32 = 1 << 26;
 pub(super) const LUCKY: u32 = 1 << 27;
 const SYSTEM: u32 = 1 << 28;
+pub(super) const NON_COHERENT: u32 = 1 << 29;
 
 impl Stamp {
     pub(super) const EMPTY: Stamp = Stamp { block: 0, step: 0, pc: 0, who: 0 };
@@ -70,7 +73,8 @@ impl Stamp {
             | flag(touch.asynchronous, ASYNCHRONOUS)
             | flag(touch.copies, COPIES)
             | flag(touch.idle, IDLE)
-            | flag(touch.lucky, LUCKY);
+            | flag(touch.lucky, LUCKY)
+            | flag(touch.non_coherent, NON_COHERENT);
         Stamp { block, step, pc, who }
     }
 
@@ -123,6 +127,11 @@ impl Stamp {
 
     pub fn is_volatile(&self) -> bool {
         self.who & VOLATILE != 0
+    }
+
+    /// Whether it is the volatile store of an update (`*p = *p + 1`).
+    pub fn is_update(&self) -> bool {
+        self.who & (LUCKY | WRITE) == LUCKY | WRITE
     }
 
     /// Whether a copy did it.

@@ -13,6 +13,7 @@ const READ: Touch = Touch {
     copies: false,
     idle: false,
     lucky: false,
+    non_coherent: false,
 };
 const WRITE: Touch = Touch { write: true, ..READ };
 const ATOMIC: Touch = Touch { write: true, strong: true, wide: true, ..READ };

@@ -234,6 +234,7 @@ impl Decoder<'_> {
             unset,
             followed: OnceLock::new(),
             swaps: Default::default(),
+            parameters: OnceLock::new(),
         }
     }
 }

@@ -30,7 +30,6 @@ mod matrix;
 mod modifiers;
 mod module;
 mod multimem;
-mod provenance;
 mod reach;
 mod requirements;
 mod special;

@@ -364,7 +364,7 @@ impl Loader<'_> {
         let (decoded, LaidOut { drafts, liveness, better }) =
             self.decode(function, None, code.ops.len() as u32)?;
         code.append(drafts, evaluations);
-        let (shared_of, visits) = super::provenance::shared_of(code, &decoded);
+        let (shared_of, visits) = crate::form::provenance::shared_of(code, &decoded);
         code.shared_of.extend(shared_of);
         code.steps += liveness.steps + visits;
         code.functions.push(decoded);

@@ -77,6 +77,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         function: code.function,
         memory: quota.memory().clone(),
         shared: shared_arrays(kernel, dynamic_offset, user_shared),
+        params: params.bytes().to_vec(),
     };
     observer.begin(&info);
     let threads = if observer.serial() { 1 } else { pool.threads() };

@@ -212,7 +212,17 @@ impl Execute for Update {
                 let event = AsyncEvent::MbarrierArrive { addresses: &shown, parity };
                 machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &event);
             }
-            let before = self.apply(place, number(machine.regs, self.count, lane), lane)?;
+            let count = number(machine.regs, self.count, lane);
+            let before = self.apply(place, count, lane)?;
+            let bytes = match self.action {
+                Action::ArriveExpect | Action::ArriveDropExpect | Action::Expect => i64::from(count),
+                Action::Complete => -i64::from(count),
+                _ => 0,
+            };
+            if bytes != 0 {
+                let event = AsyncEvent::MbarrierExpects { address: shown[lane], bytes };
+                machine.observer.asynchronous(At { lanes: 1 << lane, ..at }, &event);
+            }
             if self.state != NONE {
                 // SAFETY: decoding gave the state a 64-bit register.
                 unsafe { machine.regs.set(self.state, lane, before) }

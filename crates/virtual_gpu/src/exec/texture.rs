@@ -14,8 +14,37 @@ use crate::form::texture::{
     IsType, Level, Opaque, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction, SurfaceReduction,
     TextureFetch,
 };
-use crate::observer::At;
+use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Register, Scope};
 use crate::texture::{self, ChannelFormat, Fetch, Image, Texels, Texture};
+
+/// What lanes do to an image, for the observer.
+struct Shown<'a> {
+    kind: AccessKind,
+    width: u32,
+    elements: u32,
+    data: &'a [Slot],
+}
+
+/// Shows the observer an access to an image.
+fn show(machine: &mut Machine<'_>, at: At, shown: &Shown<'_>, addresses: &[u64; 32], read_only: bool) {
+    let base = machine.warp.base_of(machine.regs);
+    let access = Access {
+        space: MemorySpace::Global,
+        generic: false,
+        kind: shown.kind,
+        width: shown.width,
+        elements: shown.elements,
+        lanes: at.lanes,
+        addresses,
+        order: Order::Weak,
+        scope: Scope::Block,
+        non_coherent: read_only,
+        registers: Named::new(base, shown.width.max(4), shown.data),
+        values: None,
+        swap: None,
+    };
+    machine.observer.access(at, &access);
+}
 
 fn no_such(what: &str, handle: u64, why: &str, lane: usize) -> Box<Raise> {
     let nearby = format!(", {why}");
@@ -38,8 +67,39 @@ impl<'m> Found<'m> {
     ) -> std::result::Result<Self, Box<Raise>> {
         let texture = machine.launch.gpu.textures().texture(handle);
         let texture = texture.ok_or_else(|| no_such(what, handle, "which is not a texture", lane))?;
-        let levels = texture.levels.iter().map(|image| Texels::new(machine.device, *image)).collect();
+        let follows = machine.observer.follows_accesses();
+        let texels = |image: &Image| {
+            let texels = Texels::new(machine.device, *image);
+            if follows { texels.logged() } else { texels }
+        };
+        let levels = texture.levels.iter().map(texels).collect();
         Ok(Found { handle, texture, levels })
+    }
+
+    /// Shows the observer the elements that a lane has read, each as a load that takes them for read-only.
+    fn show(&self, machine: &mut Machine<'_>, at: At, targets: &[Slot]) {
+        let lane = at.lanes.trailing_zeros() as usize;
+        for texels in &self.levels {
+            let mut read = texels.take_read();
+            read.sort_unstable();
+            read.dedup();
+            for address in read {
+                let shown =
+                    Shown { kind: AccessKind::Load, width: texels.image.element(), elements: 1, data: &[] };
+                show(machine, at, &shown, &[address; 32], true);
+                // The filter mixes the elements.
+                let base = machine.warp.base_of(machine.regs);
+                if let Some(undefined) = machine.observer.undefined()
+                    && undefined.of_memory(MemorySpace::Global, address, texels.image.element()) != 0
+                {
+                    let mut bits = [0; 32];
+                    bits[lane] = u64::from(u32::MAX);
+                    for &target in targets.iter().filter(|target| **target != NONE) {
+                        undefined.set_register(at, Register { slot: base + target, bytes: 4 }, &bits);
+                    }
+                }
+            }
+        }
     }
 
     /// A fault if an element was read that is not there.
@@ -132,6 +192,9 @@ impl Execute for TextureFetch {
                 found = None;
                 without |= 1 << lane;
                 continue;
+            }
+            if machine.observer.follows_accesses() {
+                fetched.show(machine, At { lanes: 1 << lane, ..at }, &self.targets);
             }
             let half = |i: usize| half::from_f64::<half::F16>(f32::from_bits(values[i]).into());
             for (i, &target) in self.targets.iter().enumerate().filter(|(_, target)| **target != NONE) {
@@ -237,13 +300,13 @@ fn data_type(format: ChannelFormat, fraction: bool) -> u32 {
 }
 
 impl SurfaceAccess {
-    /// The host bytes that a lane reaches; `None` if it is outside and that is no fault.
+    /// The address and the host bytes that a lane reaches; `None` if it is outside and that is no fault.
     fn place(
         &self,
         machine: &mut Machine<'_>,
         image: &Image,
         lane: usize,
-    ) -> std::result::Result<Option<*mut u8>, Box<Raise>> {
+    ) -> std::result::Result<Option<(u64, *mut u8)>, Box<Raise>> {
         let what = match self.action {
             SurfaceAction::Load => "surface load",
             SurfaceAction::Store | SurfaceAction::StoreFormatted => "surface store",
@@ -291,7 +354,22 @@ impl SurfaceAccess {
             }
         };
         let offset = ((slice * rows + y) as u64).wrapping_mul(image.row_pitch).wrapping_add(x as u64);
-        machine.global(image.address.wrapping_add(offset), bytes, what, lane).map(Some)
+        let address = image.address.wrapping_add(offset);
+        machine.global(address, bytes, what, lane).map(|place| Some((address, place)))
+    }
+
+    /// Shows the observer a lane's access.
+    fn show(&self, machine: &mut Machine<'_>, image: &Image, at: At, address: u64) {
+        let kind = match self.action {
+            SurfaceAction::Load => AccessKind::Load,
+            SurfaceAction::Store | SurfaceAction::StoreFormatted => AccessKind::Store,
+            SurfaceAction::Reduce(_) => AccessKind::Reduction,
+        };
+        let shown = match self.action {
+            SurfaceAction::StoreFormatted => Shown { kind, width: image.element(), elements: 1, data: &[] },
+            _ => Shown { kind, width: self.width, elements: self.data.len() as u32, data: &self.data },
+        };
+        show(machine, at, &shown, &[address; 32], false);
     }
 
     /// A value of 32 bits a channel as the surface's format holds it.
@@ -362,6 +440,12 @@ impl Execute for SurfaceAccess {
                 without |= 1 << lane;
                 continue;
             };
+            if let Some((address, _)) = place
+                && machine.observer.follows_accesses()
+            {
+                self.show(machine, &image, At { lanes: 1 << lane, ..at }, address);
+            }
+            let place = place.map(|(_, place)| place);
             let regs = machine.regs;
             for (i, &slot) in self.data.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
                 let at = place.map(|place| place.wrapping_add(i * self.width as usize));

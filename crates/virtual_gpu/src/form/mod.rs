@@ -11,6 +11,7 @@ pub(crate) mod op;
 mod paths;
 pub(crate) mod print;
 pub(crate) mod program;
+pub(crate) mod provenance;
 pub(crate) mod qualifiers;
 pub(crate) mod registers;
 pub(crate) mod signature;

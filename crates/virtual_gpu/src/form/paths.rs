@@ -33,6 +33,11 @@ impl Code {
     /// Whether a thread that has executed `from` can reach `to`, including through calls and returns. The caller of the
     /// function that contains `from` is not known: it may return to any of its calls.
     pub fn reaches(&self, from: u32, to: u32) -> bool {
+        self.reaches_around(from, to, &HashSet::new())
+    }
+
+    /// The same on a way that executes none of some operations.
+    pub(super) fn reaches_around(&self, from: u32, to: u32, avoided: &HashSet<u32>) -> bool {
         if from as usize >= self.ops.len() {
             return false;
         }
@@ -61,6 +66,9 @@ impl Code {
             for (pc, below) in next.drain(..) {
                 if pc == to {
                     return true;
+                }
+                if avoided.contains(&pc) {
+                    continue;
                 }
                 if let Some(seen) = seen.get_mut(pc as usize)
                     && !std::mem::replace(&mut seen[usize::from(below)], true)

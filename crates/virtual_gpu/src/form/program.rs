@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use ptx::{LocId, SourceLines};
@@ -88,6 +89,8 @@ pub(crate) struct FunctionCode {
     pub followed: OnceLock<Followed>,
     /// The parameters that it passes to a compare-and-swap, by depth of calls.
     pub swaps: [OnceLock<Box<[SwappedParams]>>; CALLS],
+    /// See [`Code::parameter_of`]: by operation, the offset and 1; 0 if unknown.
+    pub parameters: OnceLock<Box<[u32]>>,
 }
 
 /// What the flow of values through a function says about its loads and stores.
@@ -261,6 +264,19 @@ impl Code {
     /// [`crate::observer::LaunchInfo::shared`].
     pub fn shared_of(&self, pc: u32) -> Option<usize> {
         self.shared_of.get(pc as usize).and_then(|of| of.checked_sub(1)).map(|of| of as usize)
+    }
+
+    /// The kernel parameter that an operation's address derives from, if the text shows that it is one alone: its offset in
+    /// the parameter block.
+    pub fn parameter_of(&self, pc: u32) -> Option<u32> {
+        let function = self.function_of(pc)?;
+        let parameters = function.parameters.get_or_init(|| super::provenance::parameters_of(self, function));
+        parameters.get((pc - function.start) as usize)?.checked_sub(1)
+    }
+
+    /// The operations of a function.
+    pub fn operations_of(&self, function: u32) -> Range<u32> {
+        self.functions.get(function as usize).map_or(0..0, |function| function.start..function.end)
     }
 
     /// The name of the function that contains an operation.

@@ -9,6 +9,7 @@ use super::access::{MemorySpace, Order, SpaceOperand};
 use super::exchange::{DEEP, Flow, Kept, STEPS};
 use super::op::{MemoryOp, OpKind};
 use super::program::Code;
+use super::registers::NONE;
 
 impl Code {
     /// The loads at the same address from whose values a store computes what it writes.
@@ -82,8 +83,8 @@ impl Flow<'_> {
         loads
     }
 
-    /// Volatile loads of flags: their value only decides branches, or a loop repeats them, or another load reads the
-    /// same address. What an update starts from is not a flag.
+    /// Volatile loads of flags: their value only decides branches, or a loop reads the same address again, or another load
+    /// does. What an update starts from is not a flag.
     pub(super) fn flags(&self, updates: &HashMap<u32, Box<[u32]>>) -> HashSet<u32> {
         let loads: Vec<(u32, &MemoryOp)> = self
             .pcs()
@@ -97,7 +98,7 @@ impl Flow<'_> {
         }
         let mut flags = self.only_compared(&loads);
         // Each one needs a walk through the program.
-        let looks = loads.iter().take(MOST_LOOKS).filter(|(pc, _)| self.code.reaches(*pc, *pc));
+        let looks = loads.iter().take(MOST_LOOKS).filter(|(pc, load)| self.reads_again(*pc, load));
         let repeated: HashSet<_> = looks.map(|(_, load)| self.address(load.address)).collect();
         flags.extend(
             loads
@@ -109,6 +110,65 @@ impl Flow<'_> {
             flags.remove(load);
         });
         flags
+    }
+
+    /// Whether a loop comes back to a load without a step to another address: data that is read element by element is no
+    /// flag. Nor is what is read again behind a block barrier, unless the barrier decides with it.
+    fn reads_again(&self, pc: u32, load: &MemoryOp) -> bool {
+        let mut avoid = self.steps_of(load);
+        avoid.extend(self.pcs().filter(|&pc| match &self.code.ops[pc as usize].kind {
+            OpKind::Barrier(barrier) => barrier.target == NONE,
+            _ => false,
+        }));
+        self.code.reaches_around(pc, pc, &avoid)
+    }
+
+    /// The operations by which an address goes on from itself, such as the increment of the index that it is made from, or by
+    /// which it is drawn from a counter.
+    fn steps_of(&self, load: &MemoryOp) -> HashSet<u32> {
+        let mut steps = HashSet::new();
+        let (mut open, mut seen) = (vec![Kept::Slot(load.address.base)], HashSet::new());
+        while let Some(at) = open.pop() {
+            if seen.len() > STEPS || !seen.insert(at) {
+                continue;
+            }
+            for &writer in self.writers(at) {
+                let sources = self.sources(writer);
+                if matches!(self.code.ops[writer as usize].kind, OpKind::Atomic(_))
+                    || self.comes_from(&sources, at)
+                {
+                    steps.insert(writer);
+                }
+                open.extend(sources);
+            }
+        }
+        steps
+    }
+
+    /// What an operation computes its result from.
+    fn sources(&self, pc: u32) -> Vec<Kept> {
+        match &self.code.ops[pc as usize].kind {
+            OpKind::Store(store) => store.data.iter().map(|&slot| Kept::Slot(slot)).collect(),
+            OpKind::Load(load) => match self.local(load) {
+                Some(variable) => vec![variable],
+                None => vec![Kept::Slot(load.address.base)],
+            },
+            _ => self.code.touched[pc as usize].reads.iter().map(|&(slot, _)| Kept::Slot(slot)).collect(),
+        }
+    }
+
+    /// Whether one of these values is computed from what a register or variable held before.
+    fn comes_from(&self, sources: &[Kept], before: Kept) -> bool {
+        let (mut open, mut seen) = (sources.to_vec(), HashSet::new());
+        while let Some(at) = open.pop() {
+            if at == before {
+                return true;
+            }
+            if seen.len() <= STEPS && seen.insert(at) {
+                open.extend(self.writers(at).iter().flat_map(|&writer| self.sources(writer)));
+            }
+        }
+        false
     }
 
     fn only_compared(&self, loads: &[(u32, &MemoryOp)]) -> HashSet<u32> {

@@ -1,6 +1,6 @@
 //! Elements of an image: their bits, and what they represent.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::{ChannelFormat, Image};
 use crate::alu::half;
@@ -13,11 +13,23 @@ pub(crate) struct Texels<'m> {
     pub image: Image,
     /// The first element that was not mapped.
     missing: Cell<Option<u64>>,
+    /// Addresses of elements that were read, if somebody wants them.
+    read: Option<RefCell<Vec<u64>>>,
 }
 
 impl<'m> Texels<'m> {
     pub fn new(memory: &'m View, image: Image) -> Self {
-        Self { memory, image, missing: Cell::new(None) }
+        Self { memory, image, missing: Cell::new(None), read: None }
+    }
+
+    /// The same, and the addresses of elements that are read are kept.
+    pub fn logged(self) -> Self {
+        Self { read: Some(RefCell::default()), ..self }
+    }
+
+    /// The addresses of elements that were read since they were last taken.
+    pub fn take_read(&self) -> Vec<u64> {
+        self.read.as_ref().map_or_else(Vec::new, |read| read.take())
     }
 
     /// The address of an element that was to be read but is not mapped.
@@ -32,6 +44,9 @@ impl<'m> Texels<'m> {
         let row = u64::from(slice) * u64::from(image.height.max(1)) + u64::from(y);
         let offset = row.wrapping_mul(image.row_pitch) + u64::from(x) * u64::from(image.element());
         let address = image.address.wrapping_add(offset);
+        if let Some(read) = &self.read {
+            read.borrow_mut().push(address);
+        }
         let mut element = [0; 16];
         if !self.memory.read(address, &mut element[..image.element() as usize]) {
             self.missing.set(self.missing.get().or(Some(address)));

@@ -1,8 +1,9 @@
-//! Which shared variable an address was made from, as far as the text shows it.
+//! Which shared variable, or which of the kernel's parameters, an address was made from, as far as the text shows it.
 //!
 //! Shared variables lie side by side, so an index that runs over the end of one lands in the next and faults nowhere.
 //! But most addresses are one variable's plus an index, and that is followed here through moves, sums and conversions.
-//! An address that may come from two variables, from memory or from a caller is followed no further.
+//! An address that may come from two variables, from memory or from a caller is followed no further. Pointers that a kernel is
+//! given are followed in the same way, on demand.
 //!
 //! What a register holds only ever rises: from unknown, to a number or one variable's address, to anything. Each rise
 //! looks again at the operations that read the register, so a function takes at most [`RISES`] visits an operand.
@@ -23,6 +24,8 @@ enum Origin {
     Unknown,
     Number,
     Variable(u32),
+    /// A parameter of 64 bits, by its offset in the parameter block.
+    Parameter(u32),
     Anything,
 }
 
@@ -39,7 +42,7 @@ impl Origin {
 
 /// For each operation of a function the variable that its address was made from, counted from 1; 0 for none. And how
 /// many operations were looked at.
-pub(super) fn shared_of(code: &Code, function: &FunctionCode) -> (Vec<u32>, u64) {
+pub(crate) fn shared_of(code: &Code, function: &FunctionCode) -> (Vec<u32>, u64) {
     let operations = function.start..function.end;
     let mut origins = Origins::of(code, function);
     if origins.known.is_empty() {
@@ -55,11 +58,26 @@ pub(super) fn shared_of(code: &Code, function: &FunctionCode) -> (Vec<u32>, u64)
     (variables, origins.visits as u64)
 }
 
+/// For each operation of a function the offset of the parameter that its address was made from, and 1; 0 for none.
+pub(super) fn parameters_of(code: &Code, function: &FunctionCode) -> Box<[u32]> {
+    let operations = function.start..function.end;
+    let mut origins = Origins { parameters: true, ..Origins::of(code, function) };
+    origins.settle();
+    operations
+        .map(|at| match address(&code.ops[at as usize].kind).map(|address| origins.get(address.base)) {
+            Some(Origin::Parameter(offset)) => offset + 1,
+            _ => 0,
+        })
+        .collect()
+}
+
 /// What the registers of a function hold, on the way to a fixed point.
 struct Origins<'c> {
     code: &'c Code,
     operations: std::ops::Range<u32>,
     known: HashMap<Slot, Origin>,
+    /// Whether parameters are followed, and not shared variables alone.
+    parameters: bool,
     /// The operations that read a register.
     readers: HashMap<Slot, Vec<u32>>,
     /// Operations to be looked at, and whether one is among them.
@@ -79,7 +97,7 @@ impl<'c> Origins<'c> {
         }
         let operations = function.start..function.end;
         let (readers, open, is_open) = (HashMap::new(), Vec::new(), Vec::new());
-        Origins { code, operations, known, readers, open, is_open, visits: 0 }
+        Origins { code, operations, known, parameters: false, readers, open, is_open, visits: 0 }
     }
 
     fn get(&self, slot: Slot) -> Origin {
@@ -145,11 +163,22 @@ impl<'c> Origins<'c> {
     /// The origin of what an operation writes. It rises when that of an operand does: nothing is said before all operands
     /// are known, and one that could be anything makes all else irrelevant.
     fn made_by(&self, at: u32) -> Origin {
+        if let OpKind::LoadParam(param) = &self.code.ops[at as usize].kind
+            && self.parameters
+            && param.data.len() == 1
+        {
+            return if param.width == 8 { Origin::Parameter(param.offset) } else { Origin::Number };
+        }
         let Some(opcode) = &self.code.opcodes[at as usize] else { return Origin::Anything };
         match opcode.name.as_str() {
             "mov" | "add" | "sub" | "mad" | "cvta" | "selp" | "cvt" => {}
             "ld" | "ldu" | "atom" | "call" => return Origin::Anything,
             _ => return Origin::Number,
+        }
+        // The product in it may be one of lengths that the kernel is given.
+        let sources = &self.code.touched[at as usize].sources;
+        if self.parameters && opcode.name == "mad" && sources.len() == 3 {
+            return self.get(sources[2].slot);
         }
         let (mut unknown, mut made) = (false, Origin::Number);
         let mut difference = false;
@@ -158,6 +187,10 @@ impl<'c> Origins<'c> {
                 (Origin::Unknown, _) => unknown = true,
                 (Origin::Number, _) => {}
                 (Origin::Anything, _) => return Origin::Anything,
+                // An address may be made again from how far two pointers are apart.
+                (Origin::Parameter(_), Origin::Parameter(_)) if opcode.name == "sub" => {
+                    return Origin::Anything;
+                }
                 // How far two addresses are apart is a number.
                 (Origin::Variable(_), Origin::Variable(_)) if opcode.name == "sub" => difference = true,
                 (found, Origin::Number) => made = found,
