@@ -28,6 +28,13 @@ impl Packed {
         unsafe { self.words[start..].as_mut_ptr().cast::<T>().write_unaligned(value) };
     }
 
+    /// Appends a slice: where it lies, and how many elements it has. The memory of an empty buffer lies at zero, and no reference
+    /// does: `Some(x).is_none()` would be true of it.
+    pub(crate) fn push_slice<T>(&mut self, address: u64, len: usize) {
+        self.push(if address == 0 { align_of::<T>() as u64 } else { address });
+        self.push(len as u64);
+    }
+
     /// Where each value lies, as the driver takes it.
     pub(crate) fn pointers(&mut self) -> Vec<*mut c_void> {
         self.starts.iter().map(|&start| (&raw mut self.words[start]).cast()).collect()
@@ -125,8 +132,7 @@ macro_rules! buffers {
         // SAFETY: a slice is two parameters, where it lies and how many elements it has.
         unsafe impl<T, U: StandsFor<T>> Argument<&'static [T]> for &$buffer<U> {
             fn pack(self, packed: &mut Packed) {
-                packed.push(self.as_device_ptr().as_raw());
-                packed.push(self.len() as u64);
+                packed.push_slice::<T>(self.as_device_ptr().as_raw(), self.len());
             }
         }
 
