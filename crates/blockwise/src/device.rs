@@ -1,58 +1,57 @@
-//! What the expansion of `#[kernel]` names. Nothing here is for users.
+//! What the expansions of `#[kernel]` and `#[derive(DeviceCopy)]` name. Nothing here is for users.
 
 use ::tile::Layout;
 
-use crate::agreement::{NO_MAP, parameter};
+use crate::agreement::{NO_MAP, OF_PARAMETER, word};
 use crate::linear::is_one_to_one;
 use crate::tile::Empty;
-use crate::{Counters, Dynamic, Element, Matrix, MatrixMap, MatrixMut, Scratch, SliceMap, SliceMut, Tile};
+use crate::{
+    Counters, DeviceCopy, Dynamic, Element, Matrix, MatrixMap, MatrixMut, Scratch, SliceMap, SliceMut, Tile,
+};
 
 pub use crate::BlockToken;
-pub use crate::agreement::{Probe, Unnamed};
+pub use crate::agreement::{count, numbers};
 pub use crate::requires::{HasExtents, HasValue};
-pub use crate::{__agreed as agreed, __shared as shared};
+pub use crate::{__host_copy as host_copy, __shared as shared};
 pub use cuda_std;
+#[cfg(feature = "host")]
+pub use cust_core;
 
 /// A parameter of a blockwise kernel, as it travels: what it points to, and the rest of it by value.
 ///
 /// # Safety
-/// `Memory` is `()`, a pointer or a slice; `make` is the only way to the value.
+/// `Memory` is `()`, a pointer or a slice; `make` is the only way to the value. `AGREED` is the same for the same type only.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no parameter of a kernel",
-    label = "no parameter of a kernel",
-    note = "a kernel takes numbers, `Copy` structs, `&[T]`, `Matrix<T>`, `SliceMut<T>` and `MatrixMut<T, …>`"
+    message = "`{Self}` cannot be a parameter of a kernel without `unsafe`",
+    label = "not a parameter",
+    note = "a struct or enum of your own is one if it derives `Clone, Copy, DeviceCopy`",
+    note = "else a kernel takes numbers, `&[T]` (written so, not by another name), `Matrix<T>`, `Counters<T>`, `SliceMut<T, …>` and `MatrixMut<T, …>`"
 )]
 pub unsafe trait Parameter: Sized {
     /// What it points to.
     type Memory: Copy;
     /// The rest.
     type Value: Copy;
-    /// What it holds; a value holds itself.
-    type Element;
+
+    /// The kind, the map, and the content of the elements.
+    const AGREED: [u64; OF_PARAMETER];
+
+    /// The constants of a linear map, which must suit the block.
+    const LINEAR: Option<[usize; 5]> = None;
 
     /// # Safety
     /// The launch passes what the type promises.
     unsafe fn make(memory: Self::Memory, value: &Self::Value) -> Self;
 }
 
-// SAFETY: a value is its own.
-unsafe impl<T: Copy> Parameter for T {
-    type Memory = ();
-    type Value = T;
-    type Element = T;
-    #[inline(always)]
-    unsafe fn make((): (), value: &T) -> T {
-        *value
-    }
-}
-
 macro_rules! memory {
-    ($(impl[$($generics:tt)*] $parameter:ty: $memory:ty, $value:ty;)*) => {$(
+    ($(impl[$($generics:tt)*] $parameter:ty: $memory:ty, $value:ty, $kind:literal, $map:expr $(, $linear:expr)?;)*) => {$(
         // SAFETY: it is made of its parts.
         unsafe impl<$($generics)*> Parameter for $parameter {
             type Memory = $memory;
             type Value = $value;
-            type Element = T;
+            const AGREED: [u64; OF_PARAMETER] = T::CONTENT.parameter($kind, $map);
+            $(const LINEAR: Option<[usize; 5]> = $linear;)?
             #[inline(always)]
             unsafe fn make(memory: $memory, value: &$value) -> Self {
                 // SAFETY: the caller's promise.
@@ -62,51 +61,125 @@ macro_rules! memory {
     )*};
 }
 memory! {
-    impl[T: Element] Matrix<T>: &'static [T], [u32; 2];
-    impl[T: Element, M] MatrixMut<T, M>: *mut T, [u32; 2];
-    impl[T: Element, M] SliceMut<T, M>: *mut T, usize;
-    impl[T: Element] Counters<T>: *mut T, usize;
+    impl[T: DeviceCopy] Matrix<T>: &'static [T], [u32; 2], "matrix", NO_MAP;
+    impl[T: DeviceCopy, M: MatrixMap] MatrixMut<T, M>: *mut T, [u32; 2], "output", M::NUMBERS, M::LINEAR;
+    impl[T: DeviceCopy, M: SliceMap] SliceMut<T, M>: *mut T, usize, "output", M::NUMBERS, M::LINEAR;
+    impl[T: DeviceCopy] Counters<T>: *mut T, usize, "counters", NO_MAP;
 }
 
-/// What a parameter is, and its map, for host and device to compare.
+/// What a slice to read is.
+pub const fn slice<T: DeviceCopy>() -> [u64; OF_PARAMETER] {
+    T::CONTENT.parameter("slice", NO_MAP)
+}
+
+/// What a parameter is that is passed by value.
+pub const fn value<T: DeviceCopy>() -> [u64; OF_PARAMETER] {
+    T::CONTENT.parameter("value", NO_MAP)
+}
+
+/// A parameter's mark, which what lies in shared memory needs: by implementing nothing it has the message be about the mark.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is divided by no map",
-    label = "its last type is no map",
-    note = "a `SliceMut` has `OneEach`, `Strided` or `Part<N>`, a `MatrixMut` has `Tiles<R, C>`, `Mirrored<R, C>` or `Rows`, either has `Linear<R, C, X, Y, K>`"
+    message = "`{T}` lies in shared memory, and its parameter does not say so",
+    label = "write `#[shared]` before this parameter"
 )]
-pub trait Agreed {
-    /// The kind, and the map's name and constants.
-    const AGREED: [u64; 4];
+pub trait Marks<T> {}
 
-    /// The constants of a linear map, which must suit the block.
-    const LINEAR: Option<[usize; 5]> = None;
-}
+/// No mark at all.
+pub enum Unmarked {}
 
-macro_rules! agreed {
-    ($(impl[$($generics:tt)*] $parameter:ty: $kind:literal, $map:expr $(, $linear:expr)?;)*) => {$(
-        impl<$($generics)*> Agreed for $parameter {
-            const AGREED: [u64; 4] = parameter($kind, $map);
-            $(const LINEAR: Option<[usize; 5]> = $linear;)?
+macro_rules! marked {
+    ($(impl[$($generics:tt)*] $memory:ty;)*) => {$(
+        // SAFETY: no parameter is one, since nothing implements `Marks`.
+        unsafe impl<$($generics)*> Parameter for $memory
+        where
+            Unmarked: Marks<Self>,
+        {
+            type Memory = ();
+            type Value = ();
+            const AGREED: [u64; OF_PARAMETER] = [0; OF_PARAMETER];
+            unsafe fn make((): (), (): &()) -> Self {
+                unreachable!()
+            }
         }
     )*};
 }
-agreed! {
-    impl[T: Copy] T: "value", NO_MAP;
-    impl[T: Element] Matrix<T>: "matrix", NO_MAP;
-    impl[T: Element, M: MatrixMap] MatrixMut<T, M>: "output", M::NUMBERS, M::LINEAR;
-    impl[T: Element, M: SliceMap] SliceMut<T, M>: "output", M::NUMBERS, M::LINEAR;
-    impl[T: Element] Counters<T>: "counters", NO_MAP;
+marked! {
+    impl[T, const ROWS: usize, const COLS: usize, L, P] Tile<T, ROWS, COLS, L, P>;
+    impl[T] Scratch<T>;
+    impl[T] Dynamic<T>;
 }
 
-/// Refuses the constants of a linear map that do not suit the block.
-pub const fn suits(linear: Option<[usize; 5]>, block: [u32; 3]) {
+macro_rules! pointers {
+    ($($pointer:ty)*) => {$(
+        // SAFETY: a pointer is its own. No safe launch passes one.
+        unsafe impl<T> Parameter for $pointer {
+            type Memory = ();
+            type Value = Self;
+            const AGREED: [u64; OF_PARAMETER] = [word("pointer"), 0, 0, 0, 0, 8, 8, 0, 0];
+            #[inline(always)]
+            unsafe fn make((): (), value: &Self) -> Self {
+                *value
+            }
+        }
+    )*};
+}
+pointers! { *const T *mut T }
+
+/// Refuses a first parameter that is no block.
+pub const fn the_first_parameter_is_the_block<B: BlockToken>() {}
+
+/// Refuses a type of the user's own by the name of a primitive one, which the entry would take for a number.
+pub const fn is_primitive<T: Primitive>() {}
+
+/// A type that the PTX knows as a number.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has the name of a primitive type here",
+    label = "give the type another name"
+)]
+pub trait Primitive {}
+macro_rules! primitives {
+    ($($ty:ty)*) => {
+        $(impl Primitive for $ty {})*
+    };
+}
+primitives! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char }
+
+/// Refuses the constants of a linear map that do not suit the block, and elements that no buffer is aligned for.
+pub const fn fits(agreed: [u64; OF_PARAMETER], linear: Option<[usize; 5]>, block: [u32; 3]) {
+    let [.., align, _, _] = agreed;
+    assert!(align <= 256, "what a kernel is passed is aligned to at most 256 bytes, as buffers are");
     if let Some(constants) = linear {
         is_one_to_one(constants, block);
     }
 }
 
-/// What a slice to read is: it has no map.
-pub const SLICE: [u64; 4] = parameter("slice", NO_MAP);
+/// Refuses more than one dynamic shared memory.
+pub const fn one_dynamic_memory(dynamic: &[bool]) {
+    let (mut at, mut count) = (0, 0);
+    while at < dynamic.len() {
+        count += dynamic[at] as usize;
+        at += 1;
+    }
+    assert!(count <= 1, "a kernel has one dynamic shared memory, which it divides");
+}
+
+/// Whether it is the dynamic shared memory. Refuses what does not lie in shared memory, and a length that is not one.
+pub const fn lies_in_shared_memory<S: SharedParameter>() -> bool {
+    let _ = S::LEN;
+    S::DYNAMIC
+}
+
+/// Refuses a parameter that has no extents.
+pub const fn has_extents<P: HasExtents>() {}
+
+/// Refuses a parameter that is no unsigned number.
+pub const fn has_value<P: HasValue>() {}
+
+/// Refuses a constant that is no unsigned number.
+pub const fn is_number<P: HasValue>(_: &P) {}
+
+/// What a parameter is.
+pub type Numbers = [u64; OF_PARAMETER];
 
 /// A parameter that `#[kernel]` makes in shared memory.
 ///
@@ -175,4 +248,20 @@ macro_rules! __shared {
             <$ty as $crate::__device::SharedParameter>::LEN
         ])
     };
+}
+
+/// Implements `cust`'s trait, where there is a host.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(feature = "host")]
+macro_rules! __host_copy {
+    ($($implementation:tt)*) => { $($implementation)* };
+}
+
+/// Implements nothing: on the device there is no `cust`.
+#[doc(hidden)]
+#[macro_export]
+#[cfg(not(feature = "host"))]
+macro_rules! __host_copy {
+    ($($implementation:tt)*) => {};
 }

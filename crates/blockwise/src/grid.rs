@@ -18,6 +18,11 @@ pub(crate) const fn line(x: Axis) -> Demand {
 }
 
 /// How a slice of `len` elements is divided among blocks. This crate's maps are the only ones: a wrong one would be a race.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a map by which a slice is divided",
+    label = "its last type is not a map",
+    note = "a `SliceMut` has `OneEach`, `Strided`, `Part<N>` or `Linear<1, N, X, Y, K>`"
+)]
 pub trait SliceMap: crate::output::Sealed {
     /// Its name and its constants: another map has others.
     const NUMBERS: [u64; 3];
@@ -31,6 +36,11 @@ pub trait SliceMap: crate::output::Sealed {
 }
 
 /// How a matrix is divided among blocks. This crate's maps are the only ones: a wrong one would be a race.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a map by which a matrix is divided",
+    label = "its last type is not a map",
+    note = "a `MatrixMut` has `Tiles<R, C>`, `Mirrored<R, C>`, `Turned<R, C>`, `Rows`, `Registers<…>` or `Linear<R, C, X, Y, K>`"
+)]
 pub trait MatrixMap: crate::output::Sealed {
     /// Its name and its constants: another map has others.
     const NUMBERS: [u64; 3];
@@ -51,6 +61,11 @@ pub unsafe trait BlockwiseKernel: cuda_std::Kernel {
     /// What the PTX must say of the kernel, too; see [`agreement`](crate::agreement).
     const AGREED: &'static [u64];
 
+    /// What `#[requires(…)]` says, a text for each relation.
+    const RELATIONS: &'static [&'static str];
+
     /// What `#[requires(…)]` says and the extents of the launch's arguments break.
-    fn broken(extents: &[crate::Extents]) -> Option<crate::Broken>;
+    fn broken(extents: &[crate::Extents]) -> Option<crate::Broken> {
+        crate::requires::broken(Self::AGREED, Self::RELATIONS, extents)
+    }
 }

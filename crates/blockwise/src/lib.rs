@@ -75,6 +75,7 @@
 //! | --- | --- |
 //! | [`Block`], [`Thread`] | the two levels, and what each knows |
 //! | [`PerThread`] | a value for each thread, which outlives a closure |
+//! | [`DeviceCopy`] | what a launch passes, structs of your own included |
 //! | [`Matrix`] | what is read, with the guard that edges need |
 //! | [`SliceMut`], [`MatrixMut`] | what is written, and the maps that say who owns what |
 //! | [`Linear`] | ownership of one's own choice, by three constants |
@@ -117,6 +118,8 @@ mod block;
 mod collective;
 mod copies;
 mod counter;
+mod device_copy;
+mod digest;
 mod dynamic;
 mod grid;
 mod lane;
@@ -144,6 +147,7 @@ pub use collective::{Scan, Scratch};
 pub use copies::{Begin, Copying, Filling, Later};
 pub use counter::{Counted, Counters, Counting};
 pub use cuda_std::kernel;
+pub use device_copy::{Content, DeviceCopy};
 pub use dynamic::{Dynamic, DynamicTile, Elements, Pairs};
 pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
 pub use lane::Lane;

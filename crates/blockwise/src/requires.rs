@@ -2,6 +2,7 @@
 
 use core::any::Any;
 
+use crate::agreement::{Numbers, OF_RELATION, word};
 use crate::{Counters, Element, Matrix, MatrixMut, SliceMut};
 
 /// The extents of a parameter, as `#[requires(…)]` names them.
@@ -81,6 +82,43 @@ pub struct Broken {
     pub right: usize,
 }
 
+/// The first relation of a kernel that the extents of a launch's arguments break. The host tests the very numbers that it has
+/// compared with the device's, so nothing else that a kernel's module holds can change what is tested.
+pub(crate) fn broken(agreed: &[u64], texts: &[&'static str], extents: &[Extents]) -> Option<Broken> {
+    let relations = Numbers::read(agreed).map_or(&[][..], |numbers| numbers.relations);
+    relations.iter().zip(texts).find_map(|([operator, sides @ ..], relation)| {
+        let _: &[u64; OF_RELATION - 1] = sides;
+        let [left, right] = [&sides[..4], &sides[4..]].map(|side| sum(side, extents));
+        let holds = left.zip(right).is_some_and(|(left, right)| match *operator {
+            operator if operator == word("==") => left == right,
+            operator if operator == word("<=") => left <= right,
+            operator if operator == word(">=") => left >= right,
+            operator if operator == word("<") => left < right,
+            operator if operator == word(">") => left > right,
+            _ => false,
+        });
+        let [left, right] = [left, right].map(|side| side.unwrap_or(usize::MAX));
+        (!holds).then_some(Broken { relation, left, right })
+    })
+}
+
+/// The sum of a side's terms; `None` if no number holds it.
+fn sum(side: &[u64], extents: &[Extents]) -> Option<usize> {
+    side.as_chunks().0.iter().try_fold(0usize, |sum, [asked, which]| {
+        let of = || extents.get(usize::try_from(*which).ok()?);
+        let term = match *asked {
+            asked if asked == word("none") => 0,
+            asked if asked == word("number") => usize::try_from(*which).ok()?,
+            asked if asked == word("value") => of()?.value(),
+            asked if asked == word("len") => of()?.len(),
+            asked if asked == word("rows") => of()?.rows(),
+            asked if asked == word("cols") => of()?.cols(),
+            _ => return None,
+        };
+        sum.checked_add(term)
+    })
+}
+
 mod sealed {
     pub trait Sealed {}
 }
@@ -88,7 +126,8 @@ mod sealed {
 /// A parameter that has extents. Sealed: the host knows them by the same rule.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no extents that a kernel could require something of",
-    label = "neither a slice nor a matrix"
+    label = "neither a slice nor a matrix",
+    note = "of a number a kernel requires something by its name alone"
 )]
 pub trait HasExtents: sealed::Sealed {
     /// Its extents.

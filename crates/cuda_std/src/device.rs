@@ -69,10 +69,10 @@ macro_rules! __describe {
         #[allow(unused_imports)]
         use $crate::__device::Otherwise as _;
         [
-            ::core::mem::size_of::<$ty>() as u64,
-            ::core::mem::align_of::<$ty>() as u64,
+            ::core::mem::size_of::<$ty>() as ::core::primitive::u64,
+            ::core::mem::align_of::<$ty>() as ::core::primitive::u64,
             $crate::__device::Probe::<$ty>::CODE,
-            $by_reference as u64,
+            $by_reference as ::core::primitive::u64,
         ]
     }};
 }

@@ -23,12 +23,12 @@ macro_rules! shared_array {
     [$ty:ty; $len:expr] => {{
         #[inline(always)]
         #[allow(clippy::declare_interior_mutable_const)]
-        fn shared_array() -> *mut $ty {
+        fn __shared_array() -> *mut $ty {
             #[cfg(target_os = "cuda")]
             {
                 #[unsafe(link_section = "__WARPSMITH,shared")]
-                static mut ARRAY: ::core::mem::MaybeUninit<[$ty; $len]> = ::core::mem::MaybeUninit::uninit();
-                (&raw mut ARRAY).cast::<$ty>()
+                static mut __ARRAY: ::core::mem::MaybeUninit<[$ty; $len]> = ::core::mem::MaybeUninit::uninit();
+                (&raw mut __ARRAY).cast::<$ty>()
             }
             #[cfg(not(target_os = "cuda"))]
             {
@@ -37,7 +37,7 @@ macro_rules! shared_array {
                 unsafe { $crate::__device::only_on_the_gpu("shared memory") }
             }
         }
-        shared_array()
+        __shared_array()
     }};
 }
 

@@ -3,18 +3,20 @@
 //! Of its parameters only data is passed by the launch. The block is a token, and what is `#[shared]` lies in memory that the
 //! entry makes, once each. A matrix travels as two parameters of the PTX, where it lies and its extents: a pointer that is a
 //! parameter by itself is one that the optimiser knows something of.
+//!
+//! The expansion declares nothing by a name that the user's tokens could mean: what it needs are functions and traits of `blockwise`,
+//! and what must have a name on the device begins with `__warpsmith`. There all of it is in one scope, with a call of the user's
+//! function, so a type cannot be one for the function and another one for the numbers that the launch compares.
 
 use crate::crate_path;
 use crate::function::{Function, Input};
 use crate::kernel::{Kernel, Parameter, argument, by_reference, plain_name, with_static_lifetimes};
 use crate::launch_hints::LaunchHints;
-use crate::requires::Requires;
+use crate::requires::{Named, Requires};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Result, Type, parse_quote};
-
-/// How many numbers `blockwise::agreement` has for a parameter.
-const OF_PARAMETER: usize = 7;
 
 pub fn read(function: &mut Function) -> Result<Kernel> {
     let Some(blockwise) = crate_path::find("blockwise") else {
@@ -25,6 +27,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         ));
     };
     let device = quote!(#blockwise::__device);
+    let identity = identity(function);
     let mut hints = LaunchHints::take(&mut function.attrs)?;
     let requires = Requires::take(&mut function.attrs)?;
     if let Some(lifetime) = function.generics.params.first() {
@@ -48,135 +51,85 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     // What the host must know the same of each parameter.
     let mut agreed = Vec::new();
     // The parameters' names, what stands for them in the entry, and the values that it is given.
-    let (mut names, mut places, mut made) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut named, mut made) = (Vec::new(), Vec::new());
     let mut dynamic = Vec::new();
     let mut checks = quote! {
-        const fn the_first_parameter_is_the_block<B: #device::BlockToken>() {}
-        const _: () = the_first_parameter_is_the_block::<#block>();
+        const _: () = #device::the_first_parameter_is_the_block::<#block>();
     };
     for input in inputs {
         let ty = ty(input)?;
         let marks = input.attrs.len();
         input.attrs.retain(|attribute| !attribute.path().is_ident("shared"));
         if input.attrs.len() < marks {
-            checks.extend(quote! {
-                const _: () = {
-                    const fn lies_in_shared_memory<S: #device::SharedParameter>() {}
-                    lies_in_shared_memory::<#ty>()
-                };
-                const _: ::core::primitive::usize = <#ty as #device::SharedParameter>::LEN;
-            });
             passed.push(quote!(#device::shared!(#ty)));
-            dynamic.push(quote!(<#ty as #device::SharedParameter>::DYNAMIC as usize));
+            dynamic.push(quote!(#device::lies_in_shared_memory::<#ty>()));
             continue;
         }
-        if let Type::Reference(reference) = &ty {
+        let ty = with_static_lifetimes(&ty);
+        let (numbers, linear) = if let Type::Reference(reference) = &ty {
             let Type::Slice(slice) = &*reference.elem else {
                 return Err(Error::new(
                     ty.span(),
                     "of the references only slices can be passed to a kernel: take `&[T]`, or a `Copy` struct by value",
                 ));
             };
-            let element = with_static_lifetimes(&slice.elem);
-            checks.extend(quote! {
-                const _: () = {
-                    const fn elements_are_plain_values<T: #blockwise::Element>() {}
-                    elements_are_plain_values::<#element>()
-                };
-            });
-            agreed.push(quote!(#device::agreed!(#device::SLICE, #element)));
+            let element = &slice.elem;
+            (quote!(#device::slice::<#element>()), quote!(::core::option::Option::None))
         } else {
-            let ty = with_static_lifetimes(&ty);
-            let whole = quote!(<#ty as #device::Parameter>);
-            agreed.push(quote!(#device::agreed!(<#ty as #device::Agreed>::AGREED, #whole::Element)));
-            let suits = quote_spanned!(ty.span()=> suits(linear, block));
-            checks.extend(quote! {
-                const _: () = {
-                    use #device::suits;
-                    let (linear, block) = (<#ty as #device::Agreed>::LINEAR, #token::SHAPE);
-                    #suits
-                };
-            });
-        }
+            let whole = whole(&ty, &device);
+            (quote!(#whole::AGREED), quote!(#whole::LINEAR))
+        };
+        let fits = spanned(&quote!(#device::fits), ty.span());
+        let fits = quote_spanned!(ty.span()=> #fits(#numbers, #linear, #token::SHAPE));
+        checks.extend(quote!(const _: () = #fits;));
+        agreed.push(numbers);
         let name = input.name().map_or_else(|| input.pattern.to_string(), |name| name.to_string());
         let first = parameters.len();
-        let ty = with_static_lifetimes(&ty);
         if by_reference(&ty)? {
-            let whole = quote!(<#ty as #device::Parameter>);
+            let whole = whole(&ty, &device);
             let part = |ty, by_reference| Parameter { name: name.clone(), ty, by_reference, borrowed: false };
             parameters.push(part(parse_quote!(#whole::Memory), false));
             parameters.push(part(parse_quote!(#whole::Value), true));
             let (memory, value) = (argument(first), argument(first + 1));
             made.push(quote!(#whole::make(#memory, #value)));
-            checks.extend(quote! {
-                const _: () = {
-                    const fn is_a_parameter<P: #device::Parameter>() {}
-                    is_a_parameter::<#ty>()
-                };
-            });
         } else {
+            if matches!(ty, Type::Path(_)) {
+                checks.extend(quote!(const _: () = #device::is_primitive::<#ty>();));
+            }
             let argument = argument(first);
             made.push(quote!(#argument));
             parameters.push(Parameter { name, ty: ty.clone(), by_reference: false, borrowed: false });
         }
-        // A parameter that is taken apart by a pattern has no name to be required by.
-        let place = format_ident!("_parameter{}", signature.len());
+        let place = format_ident!("__warpsmith_value{}", signature.len());
         passed.push(place.to_token_stream());
-        places.push(place.clone());
-        names.push(input.name().unwrap_or(place));
+        // A parameter that is taken apart by a pattern has no name to be required by.
+        named.push(Named { name: input.name().unwrap_or_else(|| place.clone()), place });
         signature.push(ty);
     }
 
-    checks.extend(quote! {
-        const _: () = ::core::assert!(0 #(+ #dynamic)* <= 1, "a kernel has one dynamic shared memory, which it divides");
-    });
-    requires.check(&names)?;
-    let mut extents = quote!();
-    for ((name, place), ty) in names.iter().zip(&places).zip(&signature) {
-        let has = if requires.names_extent(name) {
-            quote!(HasExtents)
-        } else if requires.names_value(name) {
-            quote!(HasValue)
-        } else {
-            continue;
-        };
-        for (asked, bound) in [
-            (requires.names_extent(name), quote!(HasExtents)),
-            (requires.names_value(name), quote!(HasValue)),
-        ] {
-            if asked {
-                checks.extend(quote! {
-                    const _: () = {
-                        const fn can_be_required<P: #device::#bound>() {}
-                        can_be_required::<#ty>()
-                    };
-                });
-            }
+    checks.extend(quote!(const _: () = #device::one_dynamic_memory(&[#(#dynamic),*]);));
+    requires.check(&named)?;
+    for (Named { name, .. }, ty) in named.iter().zip(&signature) {
+        if requires.names_extent(name) {
+            checks.extend(quote!(const _: () = #device::has_extents::<#ty>();));
         }
-        extents.extend(quote!(let #name = #device::#has::extents(&#place);));
+        if requires.names_value(name) {
+            checks.extend(quote!(const _: () = #device::has_value::<#ty>();));
+        }
     }
-    let (assume, test) = (requires.assume(), requires.test(&blockwise));
-    let relations = requires.numbers(&names)?;
-    let count = 4 + OF_PARAMETER * agreed.len() + relations.len();
-    let parameter_count = agreed.len();
-    let each =
-        (0..parameter_count).flat_map(|p| (0..OF_PARAMETER).map(move |at| quote!(PARAMETERS[#p][#at])));
-    let agreed = quote! {{
-        const BLOCK: [u32; 3] = #token::SHAPE;
-        const PARAMETERS: [[u64; #OF_PARAMETER]; #parameter_count] = [#(#agreed),*];
-        [
-            BLOCK[0] as u64, BLOCK[1] as u64, BLOCK[2] as u64, #parameter_count as u64,
-            #(#each,)*
-            #(#relations),*
-        ]
-    }};
-    let (call, name) = (&function.ident, plain_name(&function.ident));
-    let mark = format!("warpsmith.blockwise.{name}");
-    let ident = &function.ident;
+    let assume = requires.assume(&named, &device);
+    let (relations, texts) = (requires.numbers(&named, &device), requires.texts());
+    let (parameter_count, relation_count) = (agreed.len(), requires.count());
+    let count = quote!({ #device::count(#parameter_count, #relation_count, #identity) });
+    let agreed =
+        quote!(#device::numbers::<#count>(#token::SHAPE, &[#(#agreed),*], &[#(#relations),*], #identity));
+    let places = named.iter().map(|named| &named.place);
+    let (call, ident) = (&function.ident, &function.ident);
+    let mark = format!("warpsmith.blockwise.{}", plain_name(ident));
     Ok(Kernel {
         call: quote! {{
             #(let #places = #made;)*
-            { #extents #assume }
+            #assume
             #call(#(#passed),*)
         }},
         checks,
@@ -186,25 +139,60 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         device_marks: quote! {
             #[used]
             #[unsafe(export_name = #mark)]
-            static BLOCKWISE: [u64; #count] = #agreed;
+            static __warpsmith_agreed: [::core::primitive::u64; #count] = #agreed;
         },
         host_items: quote! {
             unsafe impl #blockwise::BlockwiseKernel for #ident {
-                const AGREED: &'static [u64] = &{
-                    const AGREED: [u64; #count] = #agreed;
-                    AGREED
-                };
-
-                #[allow(unused_variables)]
-                fn broken(extents: &[#blockwise::Extents]) -> ::core::option::Option<#blockwise::Broken> {
-                    let [#(#names),*] = *extents else { return ::core::option::Option::None };
-                    #test
-                    ::core::option::Option::None
-                }
+                const AGREED: &'static [::core::primitive::u64] = &#agreed;
+                const RELATIONS: &'static [&'static ::core::primitive::str] = &[#(#texts),*];
             }
         },
         cuda_std: Some(quote!(#device::cuda_std)),
     })
+}
+
+/// Which kernel it is, as a constant text of three lines: its package, its module, its signature.
+fn identity(function: &Function) -> TokenStream {
+    // Cargo says them to the compiler, the same for the host and for the device; another build tool need not.
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let package = format!("{} {}\n", variable("CARGO_PKG_NAME"), variable("CARGO_PKG_VERSION"));
+    let mut signature = String::from("\n");
+    write_tokens(function.signature(), &mut signature);
+    quote!(::core::concat!(#package, ::core::module_path!(), #signature))
+}
+
+/// Tokens with one space between any two, however they were written.
+fn write_tokens(tokens: TokenStream, text: &mut String) {
+    for token in tokens {
+        let TokenTree::Group(group) = token else {
+            *text += &format!("{token} ");
+            continue;
+        };
+        let (open, close) = match group.delimiter() {
+            Delimiter::Parenthesis => ("( ", ") "),
+            Delimiter::Brace => ("{ ", "} "),
+            Delimiter::Bracket => ("[ ", "] "),
+            Delimiter::None => ("", ""),
+        };
+        *text += open;
+        write_tokens(group.stream(), text);
+        *text += close;
+    }
+}
+
+/// The type as a parameter.
+fn whole(ty: &Type, device: &TokenStream) -> TokenStream {
+    let device = spanned(device, ty.span());
+    quote_spanned!(ty.span()=> <#ty as #device::Parameter>)
+}
+
+/// The same tokens, to which errors point as to the user's own.
+pub(crate) fn spanned(tokens: &TokenStream, span: Span) -> TokenStream {
+    let at = |mut token: TokenTree| {
+        token.set_span(span);
+        token
+    };
+    tokens.clone().into_iter().map(at).collect()
 }
 
 fn ty(input: &Input) -> Result<Type> {

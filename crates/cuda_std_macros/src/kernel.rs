@@ -14,9 +14,11 @@ use syn::{Attribute, Error, GenericParam, Lifetime, Result, ReturnType, Type, pa
 pub fn expand(item: TokenStream) -> TokenStream {
     match syn::parse2::<Function>(item.clone()).and_then(expand_function) {
         Ok(tokens) => tokens,
-        // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere.
+        // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere; the marks that
+        // only a kernel has go.
         Err(error) => {
             let error = error.into_compile_error();
+            let item = syn::parse2::<Function>(item.clone()).map_or(item, without_marks);
             quote!(#error #item)
         }
     }
@@ -81,6 +83,15 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
     })
 }
 
+fn without_marks(mut function: Function) -> TokenStream {
+    const MARKS: [&str; 4] = ["requires", "launch_bounds", "block_dim", "cluster_dim"];
+    function.attrs.retain(|attribute| !MARKS.iter().any(|mark| attribute.path().is_ident(mark)));
+    for input in &mut function.inputs {
+        input.attrs.retain(|a| !a.path().is_ident("shared") && !a.path().is_ident("grid_constant"));
+    }
+    function.into_token_stream()
+}
+
 /// A kernel that is an `unsafe fn`.
 fn read(function: &mut Function) -> Result<Kernel> {
     let hints = LaunchHints::take(&mut function.attrs)?;
@@ -109,7 +120,7 @@ fn read(function: &mut Function) -> Result<Kernel> {
 
 /// A parameter of the device's entry.
 pub(crate) fn argument(index: usize) -> Ident {
-    format_ident!("p{index}")
+    format_ident!("__warpsmith_p{index}")
 }
 
 fn check_signature(function: &Function) -> Result<()> {
@@ -241,10 +252,10 @@ fn device_entry(function: &Function, kernel: &Kernel) -> TokenStream {
         layouts.push(match cuda_std {
             Some(cuda_std) => quote!(#cuda_std::__device::describe!(#ty, #by_reference)),
             None => quote! {[
-                ::core::mem::size_of::<#ty>() as u64,
-                ::core::mem::align_of::<#ty>() as u64,
-                Probe::<#ty>::CODE,
-                #by_reference as u64,
+                ::core::mem::size_of::<#ty>() as ::core::primitive::u64,
+                ::core::mem::align_of::<#ty>() as ::core::primitive::u64,
+                __WarpsmithProbe::<#ty>::CODE,
+                #by_reference as ::core::primitive::u64,
             ]},
         });
         text.push_str(&format!("{name}\t{}\n", type_text(&ty)));
@@ -260,58 +271,59 @@ fn device_entry(function: &Function, kernel: &Kernel) -> TokenStream {
     );
     let count = parameters.len();
     quote! {
+        #[allow(non_upper_case_globals)]
         const _: () = {
             #checks
             #probe
             #device_marks
             #[unsafe(export_name = #entry)]
-            // Underscores, since a kernel may be named `entry`.
-            unsafe fn __entry #lifetimes (#(#declared),*) {
+            unsafe fn __warpsmith_entry #lifetimes (#(#declared),*) {
                 // SAFETY: the caller's promise is the kernel's own.
                 unsafe { #call }
             }
             #[used]
             #[unsafe(export_name = #layout)]
-            static LAYOUT: [[u64; 4]; #count] = [#(#layouts),*];
+            static __warpsmith_layout: [[::core::primitive::u64; 4]; #count] = [#(#layouts),*];
             #[used]
             #[unsafe(export_name = #names)]
-            static NAMES: [u8; #text.len()] = *#text;
+            static __warpsmith_names: [::core::primitive::u8; #text.len()] = *#text;
             #[used]
             #[unsafe(export_name = #bounds)]
-            static BOUNDS: [u32; 9] = #hints;
+            static __warpsmith_bounds: [::core::primitive::u32; 9] = #hints;
         };
     }
 }
 
 /// `cuda_std::__device::Probe` once more, for a crate that has no path to it.
 fn probe() -> TokenStream {
+    // No name of a user's own.
     quote! {
         #[allow(dead_code)]
-        struct Probe<T>(::core::marker::PhantomData<T>);
+        struct __WarpsmithProbe<T>(::core::marker::PhantomData<T>);
         #[allow(dead_code)]
-        trait Otherwise {
-            const CODE: u64 = 0;
+        trait __WarpsmithOtherwise {
+            const CODE: ::core::primitive::u64 = 0;
         }
-        impl<T> Otherwise for Probe<T> {}
-        macro_rules! codes {
-            ($($code:literal: $($ty:ty),*;)*) => {
-                $($(#[allow(dead_code)] impl Probe<$ty> { const CODE: u64 = $code; })*)*
+        impl<T> __WarpsmithOtherwise for __WarpsmithProbe<T> {}
+        macro_rules! __warpsmith_codes {
+            ($($code:literal: $($ty:ident),*;)*) => {
+                $($(#[allow(dead_code)] impl __WarpsmithProbe<::core::primitive::$ty> { const CODE: ::core::primitive::u64 = $code; })*)*
             };
         }
-        codes! {
+        __warpsmith_codes! {
             1: u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize, char;
             2: bool;
             3: f32;
             4: f64;
         }
         #[allow(dead_code)]
-        impl<T> Probe<*const T> { const CODE: u64 = 5; }
+        impl<T> __WarpsmithProbe<*const T> { const CODE: ::core::primitive::u64 = 5; }
         #[allow(dead_code)]
-        impl<T> Probe<*mut T> { const CODE: u64 = 5; }
+        impl<T> __WarpsmithProbe<*mut T> { const CODE: ::core::primitive::u64 = 5; }
         #[allow(dead_code)]
-        impl<T> Probe<&T> { const CODE: u64 = 5; }
+        impl<T> __WarpsmithProbe<&T> { const CODE: ::core::primitive::u64 = 5; }
         #[allow(dead_code)]
-        impl<T> Probe<&[T]> { const CODE: u64 = 6; }
+        impl<T> __WarpsmithProbe<&[T]> { const CODE: ::core::primitive::u64 = 6; }
     }
 }
 
@@ -340,7 +352,7 @@ fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, Token
     let host_type = quote! {
         #[doc = #documentation]
         #[allow(non_camel_case_types)]
-        #[derive(Debug, Clone, Copy)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
         #visibility enum #ident {}
     };
     let description = quote! {
@@ -348,11 +360,11 @@ fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, Token
             #checks
             unsafe impl #cuda_std::Kernel for #ident {
                 type Signature = fn(#(#types),*);
-                const NAME: &'static str = #name;
+                const NAME: &'static ::core::primitive::str = #name;
                 const PARAMS: &'static [#cuda_std::ParamLayout] = &[#(#layouts),*];
                 const LAUNCH_BOUNDS: #cuda_std::LaunchBounds = #hints;
-                const FILE: &'static str = ::core::file!();
-                const LINE: u32 = #line;
+                const FILE: &'static ::core::primitive::str = ::core::file!();
+                const LINE: ::core::primitive::u32 = #line;
             }
             #host_items
         };

@@ -8,6 +8,7 @@
 
 mod blockwise;
 mod crate_path;
+mod device_copy;
 mod device_item;
 mod function;
 mod host_name;
@@ -185,6 +186,12 @@ pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream 
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     device_item::address_space(space.into(), item.into()).into()
+}
+
+/// What a launch may copy to the device: see `blockwise::DeviceCopy`.
+#[proc_macro_derive(DeviceCopy)]
+pub fn device_copy(item: TokenStream) -> TokenStream {
+    device_copy::expand(item.into()).into()
 }
 
 /// The implementation of `cuda_std::ptx!`, which passes its own crate's path first.

@@ -1,15 +1,17 @@
 //! `#[requires(a.len() == sum.len(), from.len() >= to.len() + offset)]`: relations between extents of a kernel's parameters.
 //!
-//! The host tests them before a launch, and the kernel takes them for granted. So nothing of a user's own may stand in them, which
-//! could be one thing on the host and another one on the device: a side is a number, `parameter.len()`, `.rows()` or `.cols()`, a
-//! parameter that is an unsigned number, or the sum of two of these. For the same reason the expansion names `usize` by its whole
-//! path: a module of that name beside the kernel could have an `unchecked_add` of its own, which adds nothing.
+//! The host tests them before a launch, and the kernel takes them for granted. So what stands in them must be the same on both: a side
+//! is a number, `parameter.len()`, `.rows()` or `.cols()`, a parameter that is an unsigned number, a constant, whose value the launch
+//! compares, or the sum of two of these. For the same reason the expansion names `usize` by its whole path: a module of that name
+//! beside the kernel could have an `unchecked_add` of its own, which adds nothing.
 
-use proc_macro2::{Ident, TokenStream};
+use crate::blockwise::spanned;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Result};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, LitInt, Token, parenthesized};
+use syn::{Attribute, Error, LitInt, Token, parenthesized, token};
 
 /// The relations of one kernel.
 #[derive(Default)]
@@ -25,9 +27,18 @@ struct Relation {
 struct Side(Term, Option<Term>);
 
 enum Term {
-    Number(LitInt),
+    Number(u64),
     Extent(Ident, Ident),
-    Value(Ident),
+    /// A parameter, or a constant.
+    Name(Ident),
+    /// A constant by its path.
+    Path(TokenStream),
+}
+
+/// A parameter of the launch: its name, and the expression for it in the entry.
+pub struct Named {
+    pub name: Ident,
+    pub place: Ident,
 }
 
 impl Requires {
@@ -40,13 +51,20 @@ impl Requires {
         Ok(Self(relations))
     }
 
-    /// Refuses names that are no parameters.
-    pub fn check(&self, parameters: &[Ident]) -> Result<()> {
+    /// Refuses names that are neither parameters nor, being capitals, constants.
+    pub fn check(&self, parameters: &[Named]) -> Result<()> {
         for term in self.terms() {
-            if let Term::Extent(name, _) | Term::Value(name) = term
-                && !parameters.contains(name)
-            {
-                return Err(Error::new(name.span(), format!("no parameter of the launch is named `{name}`")));
+            let (Term::Extent(name, _) | Term::Name(name)) = term else { continue };
+            let is_constant = matches!(term, Term::Name(_)) && is_constant(name);
+            if place(name, parameters).is_none() && !is_constant {
+                let more = match term {
+                    Term::Extent(..) => "",
+                    _ => "; a constant has a name in capitals, or is named by its path",
+                };
+                return Err(Error::new(
+                    name.span(),
+                    format!("no parameter of the launch is named `{name}`{more}"),
+                ));
             }
         }
         Ok(())
@@ -59,7 +77,7 @@ impl Requires {
 
     /// Whether something is required of a parameter that is a number.
     pub fn names_value(&self, parameter: &Ident) -> bool {
-        self.terms().any(|term| matches!(term, Term::Value(name) if name == parameter))
+        self.terms().any(|term| matches!(term, Term::Name(name) if name == parameter))
     }
 
     fn terms(&self) -> impl Iterator<Item = &Term> {
@@ -67,54 +85,49 @@ impl Requires {
         sides.flat_map(|Side(first, second)| [Some(first), second.as_ref()]).flatten()
     }
 
-    /// The relations as numbers, with the parameters by their places: what `blockwise::agreement` compares.
-    pub fn numbers(&self, parameters: &[Ident]) -> Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        for Relation { left, operator, right } in &self.0 {
-            numbers.push(word(&operator.to_string()));
-            numbers.extend(left.numbers(parameters)?);
-            numbers.extend(right.numbers(parameters)?);
-        }
-        Ok(numbers)
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
 
-    /// Assumptions about values of type `Extents` that have the parameters' names. The host has seen that no sum is too large.
-    pub fn assume(&self) -> TokenStream {
+    /// The relations as numbers, with the parameters by their places: what `blockwise::agreement` compares.
+    pub fn numbers(&self, parameters: &[Named], device: &TokenStream) -> Vec<TokenStream> {
+        let numbers = self.0.iter().map(|Relation { left, operator, right }| {
+            let operator = word(&operator.to_string());
+            let [left, right] = [left, right].map(|side| side.numbers(parameters, device));
+            quote!([#operator, #left, #right])
+        });
+        numbers.collect()
+    }
+
+    /// The relations as they are written.
+    pub fn texts(&self) -> Vec<String> {
+        self.0.iter().map(Relation::text).collect()
+    }
+
+    /// Assumptions about the parameters in the entry. The host has seen that no sum is too large.
+    pub fn assume(&self, parameters: &[Named], device: &TokenStream) -> TokenStream {
         let relations = self.0.iter().map(|Relation { left, operator, right }| {
-            let [left, right] = [left, right].map(|Side(first, second)| match second {
-                Some(second) => quote!(::core::primitive::usize::unchecked_add(#first, #second)),
-                None => quote!(#first),
+            let [left, right] = [left, right].map(|Side(first, second)| {
+                let first = first.value(parameters, device);
+                match second.as_ref().map(|second| second.value(parameters, device)) {
+                    Some(second) => quote!(::core::primitive::usize::unchecked_add(#first, #second)),
+                    None => first,
+                }
             });
             quote!(#left #operator #right)
         });
         quote!(#(::core::hint::assert_unchecked(#relations);)*)
     }
+}
 
-    /// Statements that return the first relation that does not hold.
-    pub fn test(&self, blockwise: &TokenStream) -> TokenStream {
-        let tests = self.0.iter().map(|relation| {
-            let [left, right] = [&relation.left, &relation.right].map(|Side(first, second)| match second {
-                Some(second) => quote!(::core::primitive::usize::checked_add(#first, #second)),
-                None => quote!(::core::option::Option::Some(#first)),
-            });
-            let (operator, text) = (&relation.operator, relation.text());
-            // In a block of its own: a parameter may be named `left`, too.
-            quote! {{
-                let (left, right): (
-                    ::core::option::Option<::core::primitive::usize>,
-                    ::core::option::Option<::core::primitive::usize>,
-                ) = (#left, #right);
-                if !left.zip(right).is_some_and(|(left, right)| left #operator right) {
-                    return ::core::option::Option::Some(#blockwise::Broken {
-                        relation: #text,
-                        left: left.unwrap_or(::core::primitive::usize::MAX),
-                        right: right.unwrap_or(::core::primitive::usize::MAX),
-                    });
-                }
-            }}
-        });
-        quote!(#(#tests)*)
-    }
+fn place(name: &Ident, parameters: &[Named]) -> Option<usize> {
+    parameters.iter().position(|parameter| parameter.name == *name)
+}
+
+/// Whether a name that is not a parameter's may be a constant's.
+fn is_constant(name: &Ident) -> bool {
+    !name.to_string().contains(char::is_lowercase)
 }
 
 impl Relation {
@@ -130,10 +143,12 @@ fn word(text: &str) -> u64 {
 
 impl Side {
     /// Two numbers for each of two terms.
-    fn numbers(&self, parameters: &[Ident]) -> Result<[u64; 4]> {
-        let [a, b] = self.0.numbers(parameters)?;
-        let [c, d] = self.1.as_ref().map_or(Ok([word("none"), 0]), |term| term.numbers(parameters))?;
-        Ok([a, b, c, d])
+    fn numbers(&self, parameters: &[Named], device: &TokenStream) -> TokenStream {
+        let none = word("none");
+        let first = self.0.numbers(parameters, device);
+        let second =
+            self.1.as_ref().map_or_else(|| quote!(#none, 0), |term| term.numbers(parameters, device));
+        quote!(#first, #second)
     }
 
     fn text(&self) -> String {
@@ -144,34 +159,60 @@ impl Side {
 
 impl Term {
     /// What is asked, and of which parameter; or that it is a number, and which.
-    fn numbers(&self, parameters: &[Ident]) -> Result<[u64; 2]> {
-        let place =
-            |name| parameters.iter().position(|parameter| parameter == name).unwrap_or(parameters.len());
-        Ok(match self {
-            Self::Number(number) => [word("number"), number.base10_parse()?],
-            Self::Extent(name, extent) => [word(&extent.to_string()), place(name) as u64],
-            Self::Value(name) => [word("value"), place(name) as u64],
-        })
+    fn numbers(&self, parameters: &[Named], device: &TokenStream) -> TokenStream {
+        let (asked, which) = match self {
+            Self::Extent(name, extent) => (extent.to_string(), place(name, parameters)),
+            Self::Name(name) => ("value".to_owned(), place(name, parameters)),
+            Self::Number(_) | Self::Path(_) => (String::new(), None),
+        };
+        let (asked, which) = match which {
+            Some(place) => (word(&asked), Literal::usize_unsuffixed(place).into_token_stream()),
+            None => {
+                let value = self.value(parameters, device);
+                (word("number"), quote!(#value as ::core::primitive::u64))
+            }
+        };
+        quote!(#asked, #which)
+    }
+
+    /// The value in the entry; that of a number or a constant is the same everywhere.
+    fn value(&self, parameters: &[Named], device: &TokenStream) -> TokenStream {
+        let of = |name| place(name, parameters).map(|at| &parameters[at].place);
+        let constant = |path: &TokenStream| {
+            let span = path.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
+            let is_number = spanned(&quote!(#device::is_number), span);
+            quote!((const { #is_number(&#path); #path as ::core::primitive::usize }))
+        };
+        match self {
+            Self::Number(number) => {
+                let number = Literal::u64_unsuffixed(*number);
+                quote!((#number as ::core::primitive::usize))
+            }
+            Self::Extent(name, extent) => {
+                let parameter = of(name);
+                quote!(#device::HasExtents::extents(&#parameter).#extent())
+            }
+            Self::Name(name) => match of(name) {
+                Some(parameter) => quote!(#device::HasValue::extents(&#parameter).value()),
+                None => constant(&name.to_token_stream()),
+            },
+            Self::Path(path) => constant(path),
+        }
     }
 
     fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
             Self::Extent(name, extent) => format!("{name}.{extent}()"),
-            Self::Value(name) => name.to_string(),
+            Self::Name(name) => name.to_string(),
+            Self::Path(path) => path.to_string().replace(' ', ""),
         }
     }
 }
 
-impl ToTokens for Term {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        match self {
-            Self::Number(number) => number.to_tokens(tokens),
-            Self::Extent(name, extent) => tokens.extend(quote!(#name.#extent())),
-            Self::Value(name) => tokens.extend(quote!(#name.value())),
-        }
-    }
-}
+/// What a term may be.
+const TERMS: &str = "what a kernel requires is about extents and numbers: `a.len()`, `a.rows()`, `a.cols()`, a parameter, a \
+                     number, a constant, or the sum of two of these";
 
 impl Parse for Relation {
     fn parse(input: ParseStream) -> Result<Self> {
@@ -186,7 +227,8 @@ impl Parse for Relation {
             };
         }
         let operator = operators!(== <= >= < >);
-        Ok(Self { left, operator, right: input.parse()? })
+        let relation = Self { left, operator, right: input.parse()? };
+        if input.is_empty() || input.peek(Token![,]) { Ok(relation) } else { Err(input.error(TERMS)) }
     }
 }
 
@@ -201,21 +243,34 @@ impl Parse for Side {
 impl Parse for Term {
     fn parse(input: ParseStream) -> Result<Self> {
         if input.peek(LitInt) {
-            return Ok(Self::Number(input.parse()?));
+            return Ok(Self::Number(input.parse::<LitInt>()?.base10_parse()?));
         }
-        let name: Ident = input.parse()?;
-        let about = "what a kernel requires is about extents and numbers: `a.len()`, `a.rows()`, `a.cols()`, a parameter or a number";
+        let root = input.parse::<Option<Token![::]>>()?;
+        let name: Ident = input.call(Ident::parse_any).map_err(|error| Error::new(error.span(), TERMS))?;
+        let mut path = quote!(#root #name);
+        let mut is_path = root.is_some();
+        while let Some(colons) = input.parse::<Option<Token![::]>>()? {
+            let name = input.call(Ident::parse_any)?;
+            path.extend(quote!(#colons #name));
+            is_path = true;
+        }
+        if input.peek(token::Paren) {
+            return Err(Error::new(name.span(), TERMS));
+        }
+        if is_path {
+            return Ok(Self::Path(path));
+        }
         if input.parse::<Option<Token![.]>>()?.is_none() {
-            if input.peek(syn::token::Paren) {
-                return Err(Error::new(name.span(), about));
-            }
-            return Ok(Self::Value(name));
+            return Ok(Self::Name(name));
         }
         let extent: Ident = input.parse()?;
+        if !input.peek(token::Paren) {
+            return Err(Error::new(extent.span(), TERMS));
+        }
         let nothing;
         parenthesized!(nothing in input);
         if !nothing.is_empty() || !["len", "rows", "cols"].iter().any(|known| extent == known) {
-            return Err(Error::new(extent.span(), about));
+            return Err(Error::new(extent.span(), TERMS));
         }
         Ok(Self::Extent(name, extent))
     }

@@ -3,7 +3,7 @@
 //! The host computes the grid and tests the relations by its own types, and the kernel trusts those that it was compiled
 //! with. The device build leaves the latter beside the entry; see `blockwise::agreement`.
 
-use blockwise::agreement::{OF_PARAMETER, OF_RELATION};
+use blockwise::agreement::{Numbers, OF_PARAMETER, OF_RELATION};
 
 /// A line of the PTX begins with this; the kernel's name and its numbers follow.
 pub const LINE: &str = "// warpsmith.blockwise.";
@@ -17,6 +17,15 @@ pub fn difference(host: &[u64], ptx: Option<&str>) -> Option<String> {
     let (Some(ours), Some(theirs)) = (Numbers::read(host), device.as_deref().and_then(Numbers::read)) else {
         return Some("the PTX describes it in a way that this host does not know".into());
     };
+    let [ours_is, theirs_is] = [ours, theirs].map(|numbers| letters(numbers.identity));
+    let (mut here, mut there) = (ours_is.lines(), theirs_is.lines());
+    for what in ["it is of the package", "it is in the module"] {
+        if let (Some(host), Some(device)) = (here.next(), there.next())
+            && host != device
+        {
+            return Some(format!("{what} `{host}` on the host and `{device}` in the PTX"));
+        }
+    }
     if ours.block != theirs.block {
         let [host, device] = [ours.block, theirs.block].map(|b| format!("{} × {} × {}", b[0], b[1], b[2]));
         return Some(format!("its blocks are {host} on the host and {device} in the PTX"));
@@ -28,44 +37,37 @@ pub fn difference(host: &[u64], ptx: Option<&str>) -> Option<String> {
     for (number, (host, device)) in ours.parameters.iter().zip(theirs.parameters).enumerate() {
         if host != device {
             let [host, device] = [host, device].map(parameter);
-            return Some(format!(
-                "its parameter {} is {host} on the host and {device} in the PTX",
-                number + 1
-            ));
+            let number = number + 1;
+            return Some(if host == device {
+                format!("its parameter {number} is {host} on both, whose name or fields differ")
+            } else {
+                format!("its parameter {number} is {host} on the host and {device} in the PTX")
+            });
         }
     }
     if ours.relations != theirs.relations {
         let [host, device] = [ours.relations, theirs.relations].map(relations);
         return Some(format!("it requires {host} on the host and {device} in the PTX"));
     }
-    None
-}
-
-/// The numbers, by what they say.
-struct Numbers<'a> {
-    block: &'a [u64],
-    parameters: &'a [[u64; OF_PARAMETER]],
-    relations: &'a [[u64; OF_RELATION]],
-}
-
-impl<'a> Numbers<'a> {
-    fn read(numbers: &'a [u64]) -> Option<Self> {
-        let (block, rest) = numbers.split_at_checked(3)?;
-        let (count, rest) = rest.split_first()?;
-        let all = usize::try_from(*count).ok()?.checked_mul(OF_PARAMETER)?;
-        let (parameters, rest) = rest.split_at_checked(all)?;
-        let (relations, []) = rest.as_chunks() else { return None };
-        Some(Self { block, parameters: parameters.as_chunks().0, relations })
+    if ours.identity != theirs.identity {
+        let [host, device] = [here, there].map(|mut rest| rest.next().unwrap_or_default().trim_end());
+        return Some(format!("it is written `{host}` on the host and `{device}` in the PTX"));
     }
+    None
 }
 
 /// The letters of a word.
 fn text(word: u64) -> String {
-    let letters = word.to_le_bytes();
-    String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned()
+    letters(&[word])
 }
 
-fn parameter([kind, map, a, b, element, size, align]: &[u64; OF_PARAMETER]) -> String {
+/// The letters of several.
+fn letters(words: &[u64]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+}
+
+fn parameter([kind, map, a, b, element, size, align, _, _]: &[u64; OF_PARAMETER]) -> String {
     let element = match element {
         0 => format!("a type of {size} bytes aligned to {align}"),
         name => format!("`{}`", text(*name)),
@@ -106,47 +108,75 @@ fn relations(all: &[[u64; OF_RELATION]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockwise::agreement::word;
+    use blockwise::agreement::{count, numbers as all, word};
 
-    /// A block of 256 with an output by `Part<n>`, which requires its length to be a number.
-    fn numbers(n: u64, block: u64, element: &str, len: u64) -> Vec<u64> {
-        let parameter = [word("output"), word("Part"), n, 0, word(element), 4, 4];
+    const IDENTITY: &str = "ours 1.0.0\nours::sums\nfn sum ( block : Block < 256 > ) ";
+
+    /// A block with an output by `Part<n>`, which requires its length to be a number.
+    fn numbers<const N: usize>(
+        n: u64,
+        block: u32,
+        element: &str,
+        digest: u64,
+        len: u64,
+        identity: &str,
+    ) -> [u64; N] {
+        let parameter = [word("output"), word("Part"), n, 0, word(element), 4, 4, digest, 0];
         let side = |what, which| [word(what), which, word("none"), 0];
-        let relation = [&[word("==")][..], &side("len", 0), &side("number", len)].concat();
-        [&[block, 1, 1, 1][..], &parameter, &relation].concat()
-    }
-
-    fn said(device: &[u64]) -> Option<String> {
-        let line: Vec<String> = device.iter().map(u64::to_string).collect();
-        difference(&numbers(4, 256, "u32", 12), Some(&line.join(" ")))
+        let ([a, b, c, d], [e, f, g, h]) = (side("len", 0), side("number", len));
+        all([block, 1, 1], &[parameter], &[[word("=="), a, b, c, d, e, f, g, h]], identity)
     }
 
     #[test]
     fn each_difference_is_said_with_both_sides() {
-        assert_eq!(said(&numbers(4, 256, "u32", 12)), None);
+        const N: usize = count(1, 1, IDENTITY);
+        let ours: [u64; N] = numbers(4, 256, "u32", 7, 12, IDENTITY);
+        let said = |device: &[u64]| {
+            let line: Vec<String> = device.iter().map(u64::to_string).collect();
+            difference(&ours, Some(&line.join(" ")))
+        };
+        let other =
+            |n, block, element, digest, len| numbers::<N>(n, block, element, digest, len, IDENTITY).to_vec();
+        let by = |from, to| numbers::<N>(4, 256, "u32", 7, 12, &IDENTITY.replace(from, to)).to_vec();
+        assert_eq!(said(&ours), None);
         for (device, text) in [
-            (numbers(4, 128, "u32", 12), "its blocks are 256 × 1 × 1 on the host and 128 × 1 × 1 in the PTX"),
             (
-                numbers(8, 256, "u32", 12),
+                by("ours 1", "ours 2"),
+                "it is of the package `ours 1.0.0` on the host and `ours 2.0.0` in the PTX",
+            ),
+            (by("sums", "more"), "it is in the module `ours::sums` on the host and `ours::more` in the PTX"),
+            (
+                by("block", "token"),
+                "it is written `fn sum ( block : Block < 256 > )` on the host and `fn sum ( token : Block < 256 > )` in the PTX",
+            ),
+            (
+                other(4, 128, "u32", 7, 12),
+                "its blocks are 256 × 1 × 1 on the host and 128 × 1 × 1 in the PTX",
+            ),
+            (
+                other(8, 256, "u32", 7, 12),
                 "its parameter 1 is an output of `u32` by `Part<4>` on the host and an output of `u32` by `Part<8>` in the PTX",
             ),
             (
-                numbers(4, 256, "char", 12),
+                other(4, 256, "char", 7, 12),
                 "its parameter 1 is an output of `u32` by `Part<4>` on the host and an output of `char` by `Part<4>` in the PTX",
             ),
             (
-                numbers(4, 256, "u32", 13),
+                other(4, 256, "u32", 8, 12),
+                "its parameter 1 is an output of `u32` by `Part<4>` on both, whose name or fields differ",
+            ),
+            (
+                other(4, 256, "u32", 7, 13),
                 "it requires len() of parameter 1 == 12 on the host and len() of parameter 1 == 13 in the PTX",
             ),
             (
-                numbers(4, 256, "u32", 12)[..11].to_vec(),
-                "it requires len() of parameter 1 == 12 on the host and nothing in the PTX",
+                all::<{ count(0, 0, IDENTITY) }>([256, 1, 1], &[], &[], IDENTITY).to_vec(),
+                "its number of parameters is 1 on the host and 0 in the PTX",
             ),
-            (vec![256, 1, 1, 0], "its number of parameters is 1 on the host and 0 in the PTX"),
             (vec![256, 1], "the PTX describes it in a way that this host does not know"),
         ] {
             assert_eq!(said(&device).as_deref(), Some(text));
         }
-        assert!(difference(&[1, 1, 1, 0], None).unwrap().contains("the PTX does not say so"));
+        assert!(difference(&ours, None).unwrap().contains("the PTX does not say so"));
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Told {
 /// A variable's name as the source has it.
 pub(crate) fn readable(name: &str) -> String {
     let whole = format!("{:#}", rustc_demangle::demangle(name));
-    let short = whole.strip_suffix("::shared_array::ARRAY").unwrap_or(&whole);
+    let short = whole.strip_suffix("::__shared_array::__ARRAY").unwrap_or(&whole);
     if !short.starts_with("_Z") {
         return short.to_owned();
     }

@@ -99,7 +99,11 @@ pub fn cases() -> Vec<Case> {
             extents_that_a_kernel_requires_are_compared_before_it_runs
             numbers_that_a_kernel_requires_something_of_are_compared_before_it_runs
             a_kernel_that_host_and_device_compile_differently_is_refused
+            a_kernel_of_the_same_name_and_parameters_from_elsewhere_is_refused
             names_beside_a_kernel_do_not_change_what_it_takes_for_granted
+            constants_of_any_name_are_the_kernels_own
+            types_by_rusts_own_names_are_the_kernels_own
+            what_is_empty_lies_somewhere
             ptx_that_does_not_say_what_the_kernel_is_is_refused
             more_blocks_than_the_device_admits_are_refused;
         suites:

@@ -2,9 +2,12 @@
 
 use blockwise_kernels::coalescing::safe_offset;
 use blockwise_kernels::histogram::safe_histogram_global;
-use blockwise_kernels::otherwise::shadowed::safe_left_and_right;
+use blockwise_kernels::otherwise::hygiene::former::*;
+use blockwise_kernels::otherwise::hygiene::{safe_constants, types::safe_other_names};
+use blockwise_kernels::otherwise::shadowed::{safe_left_and_right, safe_pair_and_slice};
 use blockwise_kernels::otherwise::{
-    safe_other_block, safe_other_element, safe_other_map, safe_other_requirement,
+    Marked, safe_other_array, safe_other_block, safe_other_constant, safe_other_element, safe_other_map,
+    safe_other_requirement, safe_other_struct, safe_place,
 };
 use blockwise_kernels::product::safe_matmul_naive;
 use blockwise_kernels::scan::safe_scan_parts;
@@ -123,6 +126,65 @@ pub fn a_kernel_that_host_and_device_compile_differently_is_refused(device: &Dev
         "kernel `safe_other_requirement` is another one in the PTX than on the host: it requires nothing on the host and len() of \
          parameter 1 == len() of parameter 2 in the PTX"
     );
+    assert_eq!(
+        refusal!(device, safe_other_constant, levels(), (&from, &mut to)),
+        "kernel `safe_other_constant` is another one in the PTX than on the host: it requires len() of parameter 1 == 64 on the \
+         host and len() of parameter 1 == 32 in the PTX"
+    );
+    let quads = DeviceBuffer::from_slice(&[[0u8, 1, 2, 3]; 8]).unwrap();
+    assert_eq!(
+        refusal!(device, safe_other_array, levels(), (&quads, &mut to)),
+        format!(
+            "kernel `safe_other_array` {begins} parameter 1 is a slice of a type of 4 bytes aligned to 1 on both, whose name or \
+             fields differ"
+        )
+    );
+    assert_eq!(
+        refusal!(device, safe_other_struct, levels(), (Marked { number: 2, is_marked: true }, &mut to)),
+        format!(
+            "kernel `safe_other_struct` {begins} parameter 1 is a type of 2 bytes aligned to 1 on both, whose name or fields differ"
+        )
+    );
+}
+
+pub fn a_kernel_of_the_same_name_and_parameters_from_elsewhere_is_refused(device: &Device) {
+    let ptx = levels().all()[0].ptx();
+    let numbers = |kernel: &str| {
+        let mark = format!("// warpsmith.blockwise.{kernel} ");
+        ptx.lines().find_map(|line| line.strip_prefix(&mark)).unwrap()
+    };
+    let from = |numbers: &str, elsewhere: &str| {
+        let ptx = ptx.replacen(numbers, elsewhere, 1);
+        Levels::new(Vec::leak(vec![Level::new(ptx.leak())]))
+    };
+    let (mut to, ours) = (words(32), numbers("safe_suits"));
+    let begins = "kernel `safe_suits` is another one in the PTX than on the host: it is";
+    // Eight letters of the identity, as the number that they are.
+    let letters = |text: &[u8; 8]| u64::from_le_bytes(*text).to_string();
+    let version = env!("CARGO_PKG_VERSION");
+    let package = from(ours, &ours.replacen(&letters(b"blockwis"), &letters(b"otherwis"), 1));
+    assert_eq!(
+        refusal!(device, safe_suits, &package, (&mut to,)),
+        format!(
+            "{begins} of the package `blockwise_kernels {version}` on the host and `otherwise_kernels {version}` in the PTX"
+        )
+    );
+    let signature = from(ours, numbers("safe_agreed"));
+    assert_eq!(
+        refusal!(device, safe_suits, &signature, (&mut to,)),
+        format!(
+            "{begins} written `fn safe_suits ( block : Block < suits > , mut to : SliceMut < u32 , Part < suits > > )` on the host and \
+             `fn safe_agreed ( block : Block < AGREED > , mut to : SliceMut < u32 , Part < AGREED > > )` in the PTX"
+        )
+    );
+    let module = from(ours, numbers("safe_other_map"));
+    assert_eq!(
+        refusal!(device, safe_suits, &module, (&mut to,)),
+        format!(
+            "{begins} in the module `blockwise_kernels::otherwise::hygiene::former` on the host and \
+             `blockwise_kernels::otherwise` in the PTX"
+        )
+    );
 }
 
 pub fn names_beside_a_kernel_do_not_change_what_it_takes_for_granted(device: &Device) {
@@ -130,6 +192,53 @@ pub fn names_beside_a_kernel_do_not_change_what_it_takes_for_granted(device: &De
     let (from, mut to) = (DeviceBuffer::from_slice(&[3u32; 40]).unwrap(), words(40));
     device.scope(|scope| scope.launch(&kernel, (&from, &from, &mut to))).unwrap().unwrap();
     assert_eq!(to.as_host_vec().unwrap(), [6; 40]);
+
+    let (kernel, short) = (device.kernel::<safe_pair_and_slice>(levels()).unwrap(), words(39));
+    device.scope(|scope| scope.launch(&kernel, ((1u32, 2u32), &from, &mut to))).unwrap().unwrap();
+    assert_eq!(to.as_host_vec().unwrap(), [6; 40]);
+    assert_eq!(
+        refusal!(device, safe_pair_and_slice, levels(), ((1u32, 2u32), &short, &mut to)),
+        "cannot launch `safe_pair_and_slice`: it requires from.len() == to.len(), and was given 39 and 40"
+    );
+}
+
+pub fn constants_of_any_name_are_the_kernels_own(device: &Device) {
+    let (from, mut to) =
+        (DeviceBuffer::from_slice(&std::array::from_fn::<u32, 64, _>(|i| i as u32)).unwrap(), words(64));
+    let kernel = device.kernel::<safe_constants>(levels()).unwrap();
+    device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
+    assert_eq!(to.as_host_vec().unwrap(), std::array::from_fn::<u32, 64, _>(|i| 63 - i as u32));
+    let (from, mut to) = (words(97), words(97));
+    assert_eq!(
+        refusal!(device, safe_constants, levels(), (&from, &mut to)),
+        "cannot launch `safe_constants`: it requires from.len() <= BLOCK + LAYOUT, and was given 97 and 96"
+    );
+    macro_rules! each {
+        ($($kernel:ident)*) => {$(
+            let mut to = words(40);
+            let kernel = device.kernel::<$kernel>(levels()).unwrap();
+            device.scope(|scope| scope.launch(&kernel, (&mut to,))).unwrap().unwrap();
+            assert_eq!(to.as_host_vec().unwrap(), std::array::from_fn::<u32, 40, _>(|i| i as u32 + 32));
+        )*};
+    }
+    each! {
+        safe_suits safe_agreed safe_names safe_bounds safe_blockwise safe_linear safe_extents safe_p0 safe_p1 safe_value safe_left
+        safe_right safe_shared_array safe_entry
+    }
+}
+
+pub fn types_by_rusts_own_names_are_the_kernels_own(device: &Device) {
+    let mut to = words(40);
+    let kernel = device.kernel::<safe_other_names>(levels()).unwrap();
+    device.scope(|scope| scope.launch(&kernel, (3u8, 1000u32, &mut to))).unwrap().unwrap();
+    assert_eq!(to.as_host_vec().unwrap(), std::array::from_fn::<u32, 40, _>(|i| i as u32 + 1003));
+}
+
+pub fn what_is_empty_lies_somewhere(device: &Device) {
+    let kernel = device.kernel::<safe_place>(levels()).unwrap();
+    let (slice, mut to) = (DeviceBuffer::<u64>::from_slice(&[]).unwrap(), words(40));
+    device.scope(|scope| scope.launch(&kernel, (&slice, &mut to))).unwrap().unwrap();
+    assert_eq!(to.as_host_vec().unwrap(), [8; 40]);
 }
 
 pub fn ptx_that_does_not_say_what_the_kernel_is_is_refused(device: &Device) {
