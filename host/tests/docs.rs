@@ -172,3 +172,46 @@ fn the_help_names_every_chip() {
         }
     }
 }
+
+/// Package, name and head of each test binary.
+fn test_binaries() -> Vec<(String, String, String)> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .output()
+        .expect("cargo runs this test");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        if package["manifest_path"].as_str().unwrap().contains("fixtures") {
+            continue;
+        }
+        for target in package["targets"].as_array().unwrap() {
+            if target["kind"][0] == "test" {
+                let text = std::fs::read_to_string(target["src_path"].as_str().unwrap()).unwrap();
+                let head: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
+                let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+                found.push((text(&package["name"]), text(&target["name"]), unbroken(&head.join(" "))));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_map_of_the_tests_names_each_with_the_claim_of_its_head() {
+    let page = include_str!("../../docs/testing.md");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
+        .map(|line| line.split(" | ").map(str::trim).collect())
+        .skip(2)
+        .collect();
+    let binaries = test_binaries();
+    assert_eq!(rows.len(), binaries.len(), "`.ci/testing-page` writes the page anew");
+    for (package, name, head) in binaries {
+        let place = format!("{package} `{name}`");
+        let row = rows.iter().find(|row| row[0] == place);
+        let row = row.unwrap_or_else(|| panic!("{place} is missing: `.ci/testing-page` writes the page anew"));
+        assert!(!row[1].is_empty() && head.starts_with(row[1]), "{place}: {head}");
+    }
+}
