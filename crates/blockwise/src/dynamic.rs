@@ -271,6 +271,15 @@ impl<'a, T: Element> Elements<'a, T> {
     }
 }
 
+impl<T: Element> Elements<'_, T> {
+    /// Passes over `n` elements, or all that are left, in one step.
+    #[inline(always)]
+    fn pass(&mut self, n: u32) {
+        self.at = self.at.wrapping_add(n as usize * self.step);
+        self.left = self.left.saturating_sub(n);
+    }
+}
+
 impl<T: Element> Iterator for Elements<'_, T> {
     type Item = T;
 
@@ -279,6 +288,18 @@ impl<T: Element> Iterator for Elements<'_, T> {
         self.left = self.left.checked_sub(1)?;
         // SAFETY: it was counted.
         Some(unsafe { self.step() })
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+
+    /// Goes there in one step: so do `skip` and `step_by`.
+    #[inline(always)]
+    fn nth(&mut self, n: usize) -> Option<T> {
+        self.pass(n.min(self.left as usize) as u32);
+        self.next()
     }
 
     /// A loop without an `Option` to take apart: `for_each` and `sum` go this way.
@@ -293,6 +314,8 @@ impl<T: Element> Iterator for Elements<'_, T> {
         all
     }
 }
+
+impl<T: Element> ExactSizeIterator for Elements<'_, T> {}
 
 /// The elements of two rows or columns side by side.
 pub struct Pairs<'a, T, U> {
@@ -311,6 +334,21 @@ impl<T: Element, U: Element> Iterator for Pairs<'_, T, U> {
         Some(unsafe { (self.first.step(), self.second.step()) })
     }
 
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+
+    /// As that of [`Elements`].
+    #[inline(always)]
+    fn nth(&mut self, n: usize) -> Option<(T, U)> {
+        let passed = n.min(self.left as usize) as u32;
+        self.first.pass(passed);
+        self.second.pass(passed);
+        self.left -= passed;
+        self.next()
+    }
+
     /// As that of [`Elements`].
     #[inline(always)]
     fn fold<A, F: FnMut(A, (T, U)) -> A>(mut self, start: A, mut combine: F) -> A {
@@ -324,6 +362,8 @@ impl<T: Element, U: Element> Iterator for Pairs<'_, T, U> {
         all
     }
 }
+
+impl<T: Element, U: Element> ExactSizeIterator for Pairs<'_, T, U> {}
 
 impl<T, P> Sealed for DynamicTile<T, P> {}
 

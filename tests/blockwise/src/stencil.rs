@@ -41,5 +41,11 @@ pub fn safe_windows(
     let (tile, _) = memory.tile(1, 256 + window);
     let filled = tile.fill(&block, |_, (_, i)| x.get(first + i).copied().unwrap_or(0.0));
     let tile = block.share(filled);
-    sums.write(&block, |t, _| tile.along(0).skip(t.x()).take(window).sum());
+    sums.write(&block, |t, _| {
+        let mut sum = 0.0;
+        for x in tile.along(0).skip(t.x()).take(window) {
+            sum += x;
+        }
+        sum
+    });
 }

@@ -13,7 +13,7 @@ use virtual_gpu::profiler::{LaunchProfile, Profiler};
 use virtual_gpu::{Error, Gpu, Job, Options, Watch};
 
 use prepared::prepare;
-use twins::pairs::{AS_MANY, PAIRS, Parameter, Shape, counted};
+use twins::pairs::{AS_MANY, PAIRS, Parameter, Parameters, Shape, counted};
 
 /// Counts how often warps arrive at barriers.
 #[derive(Default)]
@@ -128,6 +128,20 @@ fn kernels_cost_what_their_twins_cost_at_a_middle_size() {
     let (table, wrong) = table(1);
     println!("{table}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A thread's window begins at its number: going there takes one step, not one for each element before it.
+#[test]
+fn skipping_elements_takes_no_time() {
+    let (safe_ptx, window, n) = (&twins::modules()[0], 1, 256);
+    let mut shape = Shape::line(1, 256);
+    shape.shared = 4 * (256 + window);
+    let parameters = Parameters::default().number(window).slice(n, 4).output(n, 4, true);
+    let ran = run(safe_ptx, "safe_windows", (shape, parameters.made()));
+    let [from, to] = &ran.contents[..] else { panic!("two buffers") };
+    assert_eq!(from, to, "windows of one element are the elements");
+    let of_a_warp = ran.profile.warp_instructions / 8;
+    assert!(of_a_warp < 150, "{of_a_warp} instructions a warp");
 }
 
 /// `h100-counters.csv` is what Nsight Compute 2025.3.1 counted on an H100 (driver 580.159.04) for `blockwise --once`: the PTX compiled
