@@ -211,7 +211,8 @@ fn the_map_of_the_tests_names_each_with_the_claim_of_its_head() {
     for (package, name, head) in binaries {
         let place = format!("{package} `{name}`");
         let row = rows.iter().find(|row| row[0] == place);
-        let row = row.unwrap_or_else(|| panic!("{place} is missing: `.ci/testing-page` writes the page anew"));
+        let row =
+            row.unwrap_or_else(|| panic!("{place} is missing: `.ci/testing-page` writes the page anew"));
         assert!(!row[1].is_empty() && head.starts_with(row[1]), "{place}: {head}");
     }
 }
