@@ -406,6 +406,7 @@ mod tests {
             order: virtual_gpu::observer::Order::Weak,
             scope: virtual_gpu::observer::Scope::Block,
             non_coherent: false,
+            used: u32::MAX,
             registers: Named::new(0, 4, slots),
             values: None,
             swap: None,

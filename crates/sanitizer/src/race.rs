@@ -154,7 +154,7 @@ impl BlockRaces {
             None => &mut shared.shadow,
         };
         let bytes = u64::from(access.bytes());
-        let one_word = bytes == 4;
+        let one_word = bytes == 4 && access.used & 0xF == 0xF;
         let page = shadow.page_of(reached.low / 4, (reached.end - 1) / 4);
         // Lanes that store to one place race with each other; lanes that read it, or change it atomically, do not.
         let merge = access.kind != AccessKind::Store;
@@ -229,7 +229,12 @@ impl BlockRaces {
             if one_word {
                 note(address / 4, bytes_changed);
             } else {
-                words(address, bytes).for_each(|(word, mask)| note(word, mask));
+                for (word, mask) in words(address, bytes) {
+                    let mask = mask & used_of_word(access.used, address, word);
+                    if mask != 0 {
+                        note(word, mask);
+                    }
+                }
             }
         }
         if swap.is_some() || !pending.is_empty() {
@@ -413,4 +418,14 @@ fn value_of(values: &virtual_gpu::Values<'_>, lane: u32, address: u64, word: u64
         // A narrow store inside the word.
         values.word(lane, 0) << (8 * (address - start))
     }
+}
+
+/// The bytes of a word that an access at `address` uses, as a mask: a compiler that widens a load says which it needs.
+#[inline]
+fn used_of_word(used: u32, address: u64, word: u64) -> u8 {
+    let used = match (word * 4).checked_sub(address) {
+        Some(behind) => used.checked_shr(behind as u32).unwrap_or(u32::MAX),
+        None => used << (address - word * 4),
+    };
+    (used & 0xF) as u8
 }

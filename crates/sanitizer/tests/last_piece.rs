@@ -1,8 +1,8 @@
-//! Shared memory that the hardware gives beyond what the block has asked for: kernels reach it, and the check tells.
+//! Memory that the hardware gives beyond what was asked for: kernels reach it, and the check tells.
 
 use gpu_model::chips::H200;
 use sanitizer::{Check, Checks, Sanitizer};
-use virtual_gpu::{Gpu, Launch, Options};
+use virtual_gpu::{Error, Gpu, Launch, Options};
 
 /// What the check says of a kernel with 132 bytes of shared memory, whose address is in `%r1`.
 fn found(body: &str) -> Vec<String> {
@@ -36,4 +36,51 @@ fn what_lies_beyond_the_variable_is_told() {
         found(copy),
         ["shared write of 16 bytes outside `shared memory` of 132 bytes: 144 bytes from its start"]
     );
+}
+
+/// Runs a kernel over `bytes` bytes whose address is in `%rd1`, by two threads with their number in `%r1`, plainly and under the
+/// checks: whether the plain run ends well, and the checks that find something.
+fn over_a_buffer(bytes: u64, body: &str) -> (bool, Vec<Check>) {
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+         .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<2>;\n\
+         ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; {body}\n ret;\n}}\n"
+    );
+    let gpu = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
+    let kernel = gpu.load(&text).unwrap().kernel("k").unwrap();
+    let buffer = gpu.memory().alloc(bytes).unwrap();
+    let launch = Launch::new(1, 2);
+    let plain = gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut ());
+    assert!(matches!(plain, Ok(()) | Err(Error::Fault(_))), "{plain:?}");
+    let sanitizer = Sanitizer::new(Checks::ALL);
+    let _ = gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch());
+    (plain.is_ok(), sanitizer.findings().into_iter().map(|finding| finding.check).collect())
+}
+
+#[test]
+fn an_allocation_ends_at_its_granule_for_the_hardware_and_at_its_byte_for_the_check() {
+    assert_eq!(over_a_buffer(100, "ld.global.u32 %r2, [%rd1+96];"), (true, vec![]));
+    assert_eq!(over_a_buffer(100, "ld.global.u32 %r2, [%rd1+100];"), (true, vec![Check::Memory]));
+    assert_eq!(over_a_buffer(100, "st.global.v4.u32 [%rd1+496], {%r1,%r1,%r1,%r1};").0, true);
+    assert_eq!(over_a_buffer(100, "ld.global.u32 %r2, [%rd1+512];"), (false, vec![Check::Memory]));
+    assert_eq!(over_a_buffer(512, "ld.global.u32 %r2, [%rd1+512];").0, false);
+}
+
+/// NVRTC loads four elements where three are used, and says so.
+#[test]
+fn bytes_of_a_widened_load_that_are_not_used_are_not_accessed() {
+    let load = "ld.global.v4.u32 {%r2,%r3,%r4,%r5}, [%rd1];";
+    let widened = format!(".pragma \"used_bytes_mask 0xfff\"; {load}");
+    assert_eq!(over_a_buffer(12, &widened), (true, vec![]));
+    assert_eq!(over_a_buffer(12, load), (true, vec![Check::Memory]));
+    // A byte of an element counts by itself, and the mask is of the next instruction alone.
+    assert_eq!(over_a_buffer(9, &format!(".pragma \"used_bytes_mask 0x1ff\"; {load}")).1, []);
+    assert_eq!(over_a_buffer(8, &format!(".pragma \"used_bytes_mask 0x1ff\"; {load}")).1, [Check::Memory]);
+    assert_eq!(over_a_buffer(12, &format!("{widened} {load}")).1, [Check::Memory]);
+    // One thread writes the element that the other does not use.
+    let beside = |load: &str| {
+        format!("setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1+12], %r1; @%p1 bra end; {load} end:")
+    };
+    assert_eq!(over_a_buffer(16, &beside(&widened)).1, []);
+    assert!(over_a_buffer(16, &beside(load)).1.contains(&Check::Race));
 }

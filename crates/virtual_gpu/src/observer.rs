@@ -141,6 +141,9 @@ pub struct Access<'a> {
     pub scope: Scope,
     /// `.nc`: the program promises that no one writes the data during the kernel.
     pub non_coherent: bool,
+    /// Bytes of a lane's access that the program uses, from bit 0 on: all, but for a load that the compiler has widened
+    /// (`.pragma "used_bytes_mask …"`).
+    pub used: u32,
     /// Registers loaded into or stored from, one per element. Empty for an observer without
     /// [`BlockObserver::REGISTERS`].
     pub registers: Named<'a>,

@@ -10,7 +10,7 @@ use super::draft::{Draft, Item};
 use super::function::{Decoder, Noted, Scope, Symbol};
 use super::liveness::{Liveness, liveness};
 use super::{Refusal, atomics, call, declaration, flow, instruction};
-use crate::form::op::{Guard, Op, Touched};
+use crate::form::op::{ALL_BYTES, Guard, Op, Touched};
 use crate::form::program::FunctionCode;
 use crate::form::registers::{Row, Slot};
 use crate::form::signature::{Formal, Passed};
@@ -108,6 +108,7 @@ impl Decoder<'_> {
                 }
                 Statement::Instruction(i) => {
                     self.instruction(i).map_err(|r| Box::new((r, i.clone())))?;
+                    self.used_bytes = ALL_BYTES;
                 }
                 Statement::Block(inner) => {
                     self.scopes.push(Scope::default());
@@ -115,10 +116,10 @@ impl Decoder<'_> {
                     self.scopes.pop();
                     done?;
                 }
-                Statement::BranchTargets(_)
-                | Statement::CallTargets(_)
-                | Statement::CallPrototype(_)
-                | Statement::Pragma(_) => {}
+                Statement::Pragma(strings) => {
+                    self.used_bytes = strings.iter().find_map(|text| used_bytes(text)).unwrap_or(ALL_BYTES);
+                }
+                Statement::BranchTargets(_) | Statement::CallTargets(_) | Statement::CallPrototype(_) => {}
             }
         }
         Ok(())
@@ -253,5 +254,14 @@ fn named(name: &Name, position: ptx::Position) -> Instruction {
         operands: Box::new([]),
         position,
         loc: None,
+    }
+}
+
+/// The mask of `.pragma "used_bytes_mask 0xfff"`, with which a compiler that has widened a load says which of its bytes it uses.
+fn used_bytes(pragma: &str) -> Option<u32> {
+    let mask = pragma.strip_prefix("used_bytes_mask")?.trim();
+    match mask.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => mask.parse().ok(),
     }
 }

@@ -8,7 +8,7 @@ use super::function::{Decoder, Fit, Symbol, rows_of};
 use super::modifiers::Form;
 use super::special;
 use crate::form::access::{AddressOperand, SpaceOperand};
-use crate::form::op::{MemoryOp, OpKind, ParamOp};
+use crate::form::op::{ALL_BYTES, MemoryOp, OpKind, ParamOp};
 use crate::form::program::code_address;
 use crate::form::qualifiers::Qualifiers;
 use crate::form::registers::{NONE, Slot};
@@ -432,6 +432,7 @@ fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         scope: access.scope,
         non_coherent: access.non_coherent,
         multimem: false,
+        used: d.used_bytes,
     })))
 }
 
@@ -470,5 +471,6 @@ fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         scope: access.scope,
         non_coherent: false,
         multimem: false,
+        used: ALL_BYTES,
     })))
 }

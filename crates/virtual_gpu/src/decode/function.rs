@@ -17,7 +17,7 @@ use super::Refusal;
 use super::allocation::{Allocation, NamedRegister};
 use super::draft::{Draft, Item};
 use super::requirements::Requirements;
-use crate::form::op::{DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
+use crate::form::op::{ALL_BYTES, DynamicSpecial, Guard, Op, OpKind, SourceOperand, Touched};
 use crate::form::program::Init;
 use crate::form::registers::Slot;
 use crate::form::signature::Signature;
@@ -130,6 +130,8 @@ pub(super) struct Decoder<'m> {
     /// Whether the instruction that is decoded may have special registers as operands: a `mov`, a `cvt` of integers, or one
     /// with vectors.
     pub reads_special: bool,
+    /// Bytes that the next instruction uses, if it is a load.
+    pub used_bytes: u32,
     /// Where that instruction stands.
     pub position: Position,
     pub loc: Option<LocId>,
@@ -168,6 +170,7 @@ impl<'m> Decoder<'m> {
             calls_indirectly: false,
             signature: Signature::default(),
             reads_special: false,
+            used_bytes: ALL_BYTES,
             position: Position::default(),
             loc: None,
         }

@@ -11,7 +11,7 @@ use super::modifiers::Form;
 use super::{asynchronous, atomics, data};
 use crate::form::access::{AddressOperand, SpaceOperand};
 use crate::form::asynchronous::{Linear, LinearTarget, Reduction, ReductionKind};
-use crate::form::op::{AtomicOp, MemoryOp, OpKind};
+use crate::form::op::{ALL_BYTES, AtomicOp, MemoryOp, OpKind};
 use crate::form::registers::{NONE, Slot};
 use crate::observer::{AccessKind, MemorySpace, Order, Scope};
 
@@ -94,7 +94,19 @@ fn access(
     let memory = |data: Vec<Slot>| {
         let (data, rows) = (data.into(), rows_of(ty));
         let (space, signed, non_coherent) = (GLOBAL, false, false);
-        Box::new(MemoryOp { space, address, width, signed, rows, data, order, scope, non_coherent, multimem })
+        Box::new(MemoryOp {
+            space,
+            address,
+            width,
+            signed,
+            rows,
+            data,
+            order,
+            scope,
+            non_coherent,
+            multimem,
+            used: ALL_BYTES,
+        })
     };
     if kind == AccessKind::Load {
         if matches!(values, Operand::Sink) {

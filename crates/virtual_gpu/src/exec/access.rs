@@ -21,6 +21,8 @@ pub(super) struct Shape {
     pub order: Order,
     pub scope: Scope,
     pub non_coherent: bool,
+    /// Bytes that a load uses.
+    pub used: u32,
     /// What a compare-and-swap writes.
     pub swap: Slot,
 }
@@ -28,6 +30,11 @@ pub(super) struct Shape {
 impl Shape {
     fn bytes(self) -> u32 {
         self.width * self.elements
+    }
+
+    /// Bytes up to the last one that is used.
+    fn reached(self) -> u32 {
+        self.bytes().min(u32::BITS - self.used.leading_zeros())
     }
 
     fn name(self, space: MemorySpace) -> String {
@@ -185,6 +192,7 @@ pub(super) fn notify<O: BlockObserver>(
         order: shape.order,
         scope: shape.scope,
         non_coherent: shape.non_coherent,
+        used: shape.used,
         registers: Named::new(view.base, view.rows * 4, named),
         values: (shape.kind == AccessKind::Store).then(|| values(view.registers)),
         swap: (shape.swap != NONE)
@@ -336,7 +344,7 @@ fn resolve_device<O>(
     at: At,
     pointers: &mut Pointers,
 ) -> Result<(), Box<Raise>> {
-    let bytes = u64::from(shape.bytes());
+    let bytes = u64::from(shape.reached());
     let mut rest = at.lanes;
     while rest != 0 {
         let first = rest.trailing_zeros() as usize;
@@ -346,7 +354,7 @@ fn resolve_device<O>(
         if shape.writes() && !cx.device.may_write(allocation) {
             return Err(raise(FaultKind::WriteToConstant { address: addresses[first] }, 1 << first));
         }
-        let (start, size, host) = (allocation.address(), allocation.size(), allocation.as_ptr());
+        let (start, size, host) = (allocation.address(), cx.device.size_of(allocation), allocation.as_ptr());
         // Of an allocation smaller than that, only its first byte may begin an access, and no word is inside.
         let Some(limit) = size.checked_sub(bytes) else {
             if is_last_word(cx, shape, at, addresses[first], start + size) {

@@ -9,7 +9,7 @@ use super::warp::Warp;
 use super::without::{leave_out, with_meaning};
 use crate::alu::{atomic as alu, half};
 use crate::form::access::AtomicFunction as F;
-use crate::form::op::AtomicOp;
+use crate::form::op::{ALL_BYTES, AtomicOp};
 use crate::form::registers::{Lane, NONE, Regs, lanes_of};
 use crate::observer::{At, BlockObserver};
 
@@ -136,6 +136,7 @@ pub(super) fn shape_of(op: &AtomicOp) -> Shape {
         order: op.order,
         scope: op.scope,
         non_coherent: false,
+        used: ALL_BYTES,
         swap: op.swap,
     }
 }

@@ -168,7 +168,7 @@ impl Machine<'_> {
         lane: usize,
     ) -> Result<*mut u8, Box<Raise>> {
         if let Some(a) = self.device.find(address)
-            && u64::from(bytes) <= a.end() - address
+            && u64::from(bytes) <= self.device.end_of(a) - address
         {
             // SAFETY: inside the allocation.
             return Ok(unsafe { a.as_ptr().add((address - a.address()) as usize) });

@@ -113,7 +113,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
 
     /// What each thread does until no block is left.
     pub fn work(&self) {
-        let mut device = View::new(self.context.quota.memory().clone());
+        let mut device = View::new(self.context.quota.memory().clone(), O::Block::GOES_ON);
         let mut door = None;
         // Boxed: they go from one list to the other.
         let mut resident: VecDeque<Box<Team<O::Block>>> = VecDeque::new();

@@ -120,7 +120,7 @@ fn direct<O: BlockObserver>(
             Span {
                 start: allocation.address(),
                 host: allocation.as_ptr(),
-                size: allocation.size(),
+                size: cx.device.size_of(allocation),
                 private: false,
             }
         }
@@ -174,6 +174,7 @@ pub(super) fn shape_of(op: &MemoryOp, kind: AccessKind) -> Shape {
         order: op.order,
         scope: op.scope,
         non_coherent: op.non_coherent,
+        used: op.used,
         swap: NONE,
     }
 }

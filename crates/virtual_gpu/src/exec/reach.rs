@@ -7,6 +7,7 @@ use super::context::{Raise, raise};
 use super::extension::Machine;
 use crate::fault::FaultKind;
 use crate::form::access::SpaceOperand;
+use crate::form::op::ALL_BYTES;
 use crate::form::registers::lanes_of;
 use crate::memory::HostRange;
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Scope};
@@ -88,7 +89,7 @@ impl Machine<'_> {
             MemorySpace::Global => {
                 let allocation = self.device.find(low)?;
                 let start = allocation.address() as usize;
-                (end <= allocation.end()).then(|| allocation.as_ptr().wrapping_sub(start))
+                (end <= self.device.end_of(allocation)).then(|| allocation.as_ptr().wrapping_sub(start))
             }
             _ => None,
         }
@@ -200,6 +201,7 @@ impl Machine<'_> {
                 order: Order::Weak,
                 scope: Scope::Block,
                 non_coherent: false,
+                used: ALL_BYTES,
                 registers: Named::default(),
                 values: None,
                 swap: None,

@@ -99,7 +99,12 @@ pub struct MemoryOp {
     pub non_coherent: bool,
     /// The address is a multicast address.
     pub multimem: bool,
+    /// Bytes that a load uses, from bit 0 on: [`ALL_BYTES`], but for one that the compiler has widened.
+    pub used: u32,
 }
+
+/// Of an access that uses all of its bytes.
+pub const ALL_BYTES: u32 = u32::MAX;
 
 /// `ld.param` of a kernel at a known offset.
 #[derive(Debug)]

@@ -10,6 +10,10 @@ use super::physical::Physical;
 use super::reach::Rights;
 use super::store::Share;
 
+/// Unit in which the hardware maps device memory that the host allocates, and the least alignment of an allocation. (`cuMemAlloc`
+/// promises 256; drivers give 512.)
+pub(super) const GRANULE: u64 = 512;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllocationKind {
     /// Made by the host.
@@ -34,7 +38,9 @@ pub enum AllocationKind {
 pub struct Allocation {
     address: u64,
     size: u64,
-    /// How many bytes an access can reach: all, or none once it is freed.
+    /// Bytes up to the end of its last granule, which the hardware maps whole: an access there is a mistake, and no fault.
+    extent: u64,
+    /// Bytes that an access can reach: the extent, or none once it is freed.
     reach: AtomicU64,
     kind: AllocationKind,
     label: Option<Box<str>>,
@@ -64,11 +70,11 @@ unsafe impl Sync for Allocation {}
 
 impl Allocation {
     fn new(address: u64, size: u64, kind: AllocationKind, bytes: NonNull<u8>) -> Self {
-        let reach = AtomicU64::new(size);
         Allocation {
             address,
             size,
-            reach,
+            extent: size,
+            reach: AtomicU64::new(size),
             kind,
             label: None,
             bytes,
@@ -83,9 +89,11 @@ impl Allocation {
     }
 
     pub(super) fn zeroed(address: u64, size: u64, kind: AllocationKind, label: Option<&str>) -> Option<Self> {
-        let backing = Backing::zeroed(usize::try_from(size).ok()?)?;
+        let extent = size.checked_next_multiple_of(GRANULE)?;
+        let backing = Backing::zeroed(usize::try_from(extent).ok()?)?;
         let whole = Self::new(address, size, kind, backing.bytes());
-        Some(Allocation { label: label.map(Into::into), backing: Some(backing), ..whole })
+        let (label, reach) = (label.map(Into::into), AtomicU64::new(extent));
+        Some(Allocation { label, backing: Some(backing), extent, reach, ..whole })
     }
 
     /// Zeroed bytes in separate pages, whose device address is their host address.
@@ -137,6 +145,12 @@ impl Allocation {
     #[inline]
     pub fn end(&self) -> u64 {
         self.address + self.size
+    }
+
+    /// Bytes up to the end of its last granule.
+    #[inline]
+    pub(crate) fn extent(&self) -> u64 {
+        self.extent
     }
 
     /// Whether an access at `address` finds it: it contains the address, and is not freed.
@@ -223,7 +237,7 @@ impl Allocation {
     }
 
     pub(super) fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
-        assert!(offset <= self.size && bytes <= self.size - offset);
+        assert!(offset <= self.extent && bytes <= self.extent - offset);
         // SAFETY: within the allocation, by the assertion.
         unsafe { self.bytes.as_ptr().add(offset as usize) }
     }

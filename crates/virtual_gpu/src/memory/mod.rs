@@ -23,6 +23,7 @@ use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use allocation::GRANULE;
 pub use allocation::{Allocation, AllocationKind};
 pub use heap::Heap;
 pub(crate) use machine::Lookout;
@@ -40,8 +41,6 @@ use crate::Error;
 /// addresses of constants follow.
 pub const DEVICE_BASE: u64 = 0x8000_0000_0000;
 const DEVICE_END: u64 = window::CONSTANTS;
-/// `cuMemAlloc` promises 256; real drivers give 512.
-const ALIGN: u64 = 512;
 /// Allocations of a mebibyte and more start on page boundaries, like real drivers': programs that map pages out of one
 /// big allocation rely on it.
 const PAGE: u64 = 2 << 20;
@@ -254,9 +253,14 @@ impl Memory {
 
     /// The allocation that contains `address`.
     pub fn find(&self, address: u64) -> Option<Arc<Allocation>> {
+        self.find_granule(address).filter(|allocation| address < allocation.end())
+    }
+
+    /// The allocation that contains `address` in one of its granules.
+    fn find_granule(&self, address: u64) -> Option<Arc<Allocation>> {
         let state = self.state();
         let (_, allocation) = state.allocations.range(..=address).next_back()?;
-        (address < allocation.end()).then(|| allocation.clone())
+        (address - allocation.address() < allocation.extent()).then(|| allocation.clone())
     }
 
     /// The allocations next to `address`: the last one at or below it, the first one above it.
@@ -382,8 +386,8 @@ fn wait_for_the_last(mut allocation: Arc<Allocation>) {
 impl State {
     /// Addresses for `bytes`, followed by a gap of the same size.
     fn place(&mut self, bytes: u64, kind: AllocationKind) -> Option<u64> {
-        let align = if bytes >= MIN_GAP { PAGE } else { ALIGN };
-        let span = bytes.checked_add(bytes.max(MIN_GAP))?.checked_next_multiple_of(ALIGN)?;
+        let align = if bytes >= MIN_GAP { PAGE } else { GRANULE };
+        let span = bytes.checked_add(bytes.max(MIN_GAP))?.checked_next_multiple_of(GRANULE)?;
         let (next, first, last) = match kind {
             AllocationKind::Const => (&mut self.next_constant, window::CONSTANTS, window::FIRST),
             _ => (&mut self.next, DEVICE_BASE, DEVICE_END),
@@ -406,7 +410,7 @@ impl State {
             if start.saturating_sub(at) >= span {
                 return Some(at);
             }
-            at = at.max((end + MIN_GAP).next_multiple_of(ALIGN));
+            at = at.max((end + MIN_GAP).next_multiple_of(GRANULE));
         }
         let at = at.next_multiple_of(align);
         (last.saturating_sub(at) >= span).then_some(at)
@@ -429,7 +433,7 @@ mod tests {
         let memory = Memory::new(1 << 20);
         let a = memory.alloc(16).unwrap();
         let b = memory.alloc(16).unwrap();
-        assert!(b - a > 16 && a.is_multiple_of(ALIGN));
+        assert!(b - a > 16 && a.is_multiple_of(GRANULE));
         memory.write(a, &[1, 2, 3, 4]).unwrap();
         memory.copy(b + 2, a, 4).unwrap();
         memory.fill(a, &[7, 8], 2).unwrap();

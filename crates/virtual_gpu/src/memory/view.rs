@@ -24,6 +24,8 @@ use crate::stretch::Site;
 #[derive(Debug)]
 pub(crate) struct View {
     memory: Arc<Memory>,
+    /// Whether allocations end at their last byte, as the checks want it, and not at their last granule, as on hardware.
+    exact: bool,
     /// The value of [`Memory::frees`] when the view last released what it held.
     frees: u64,
     /// The last allocation found: one of `held`.
@@ -58,9 +60,16 @@ struct Held {
 }
 
 impl View {
-    pub fn new(memory: Arc<Memory>) -> Self {
+    pub fn new(memory: Arc<Memory>, exact: bool) -> Self {
         let frees = memory.frees();
-        View { memory, frees, last: Cell::new(None), held: RefCell::default(), sites: RefCell::default() }
+        View {
+            memory,
+            exact,
+            frees,
+            last: Cell::new(None),
+            held: RefCell::default(),
+            sites: RefCell::default(),
+        }
     }
 
     /// Releases what it has found, if something was freed since: nothing borrows the view, so no instruction is in
@@ -96,9 +105,27 @@ impl View {
         sites.found.as_mut_ptr()
     }
 
+    /// Bytes of an allocation that kernels reach.
+    #[inline]
+    pub fn size_of(&self, allocation: &Allocation) -> u64 {
+        if self.exact { allocation.size() } else { allocation.extent() }
+    }
+
+    /// The address behind them.
+    #[inline]
+    pub fn end_of(&self, allocation: &Allocation) -> u64 {
+        allocation.address() + self.size_of(allocation)
+    }
+
     /// The allocation that contains `address`.
     #[inline]
     pub fn find(&self, address: u64) -> Option<&Allocation> {
+        let found = self.find_granule(address);
+        if self.exact { found.filter(|allocation| address < allocation.end()) } else { found }
+    }
+
+    #[inline]
+    fn find_granule(&self, address: u64) -> Option<&Allocation> {
         // SAFETY: `last` is one of `held`, which only `release` drops: that resets `last`, and cannot be called while
         // the result here is borrowed.
         let last = self.last.get().map(|last| unsafe { last.as_ref() });
@@ -109,7 +136,7 @@ impl View {
     fn look_up(&self, address: u64) -> Option<&Allocation> {
         let mut held = self.held.borrow_mut();
         let found = held.find(address).or_else(|| {
-            let found = self.memory.find(address).filter(|found| self.memory.may_reach(found))?;
+            let found = self.memory.find_granule(address).filter(|found| self.memory.may_reach(found))?;
             Some(held.keep(found))
         })?;
         self.last.set(Some(found));
@@ -129,7 +156,7 @@ impl View {
         let mut at = address;
         while !rest.is_empty() {
             let Some(allocation) = self.find(at) else { return false };
-            let here = rest.len().min(usize::try_from(allocation.end() - at).unwrap_or(usize::MAX));
+            let here = rest.len().min(usize::try_from(self.end_of(allocation) - at).unwrap_or(usize::MAX));
             let (now, after) = rest.split_at_mut(here);
             allocation.read(at - allocation.address(), now);
             (at, rest) = (at.wrapping_add(here as u64), after);
@@ -143,7 +170,7 @@ impl View {
         let (mut at, mut rest) = (address, bytes);
         while rest > 0 {
             let allocation = self.find(at)?;
-            let here = rest.min(allocation.end() - at);
+            let here = rest.min(self.end_of(allocation) - at);
             let place = allocation.as_ptr().wrapping_add((at - allocation.address()) as usize);
             let read_only = !self.may_write(allocation);
             pieces.push(HostRange { place, bytes: here as usize, read_only });
@@ -185,7 +212,7 @@ impl View {
             return self.memory.why_not(&beyond);
         }
         match self.memory.neighbours(address) {
-            (Some(before), _) if address < before.end() => {
+            (Some(before), _) if address < self.end_of(&before) => {
                 format!(", which runs over the end of {}", describe(&before))
             }
             (Some(before), after) => {
@@ -214,8 +241,8 @@ impl Held {
 
     fn keep(&mut self, new: Arc<Allocation>) -> NonNull<Allocation> {
         let place = NonNull::from(&*new);
-        let first = self.found.partition_point(|(_, old)| old.end() <= new.address());
-        let behind = self.found.partition_point(|(start, _)| *start < new.end());
+        let first = self.found.partition_point(|(_, old)| old.address() + old.extent() <= new.address());
+        let behind = self.found.partition_point(|(start, _)| *start < new.address() + new.extent());
         // The overlapping ones were freed; instructions in progress may still access them.
         self.replaced.extend(self.found.splice(first..behind, [(new.address(), new)]).map(|(_, old)| old));
         place
@@ -232,11 +259,11 @@ mod tests {
         let memory = Arc::new(Memory::new(1 << 30));
         let address = memory.alloc(4096).unwrap();
         let kept = Arc::downgrade(&memory.find(address).unwrap());
-        let mut view = View::new(memory.clone());
+        let mut view = View::new(memory.clone(), false);
         let found = view.find(address + 4095).unwrap();
         memory.free(address).unwrap();
         // Out of reach at once, for this view and for others; but whoever holds it may finish.
-        assert!(view.find(address).is_none() && View::new(memory.clone()).find(address).is_none());
+        assert!(view.find(address).is_none() && View::new(memory.clone(), false).find(address).is_none());
         found.write(0, &[7]);
         assert!(kept.upgrade().is_some());
         view.release();
@@ -250,7 +277,7 @@ mod tests {
         let (a, b) = (memory.physical(page).unwrap(), memory.physical(page).unwrap());
         let at = memory.reserve(page, page).unwrap();
         memory.map(at, &a, 0, page, &Rights::all()).unwrap();
-        let view = View::new(memory.clone());
+        let view = View::new(memory.clone(), false);
         let old = view.find(at).unwrap();
         memory.unmap(at).unwrap();
         memory.map(at, &b, 0, page, &Rights::all()).unwrap();
@@ -269,7 +296,7 @@ mod tests {
         let mut lent = vec![0u8; 64];
         // SAFETY: the bytes outlive the call of `free` below.
         let address = unsafe { memory.map_host(lent.as_mut_ptr(), 64) }.unwrap();
-        let mut view = View::new(memory.clone());
+        let mut view = View::new(memory.clone(), false);
         std::thread::scope(|scope| {
             let found = view.find(address).unwrap();
             let freed = scope.spawn(|| memory.free(address));

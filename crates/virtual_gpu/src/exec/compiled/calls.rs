@@ -179,8 +179,8 @@ pub unsafe extern "C" fn widen<O: BlockObserver>(state: *mut State) {
 fn found(device: &View, address: u64) -> Site {
     device.find(address).map_or(Site::NONE, |allocation| Site {
         start: allocation.address(),
-        readable: allocation.size(),
-        writable: if device.may_write(allocation) { allocation.size() } else { 0 },
+        readable: device.size_of(allocation),
+        writable: if device.may_write(allocation) { device.size_of(allocation) } else { 0 },
         host: allocation.as_ptr(),
     })
 }
