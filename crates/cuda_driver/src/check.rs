@@ -5,6 +5,7 @@
 //! which there is no file.
 //!
 //! A file is also written whenever there is something new: a process may be killed, or go on as another program (`exec`).
+//! Launches that are in flight when the program ends are waited for; SIGTERM ends it with a report of what was found by then.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -14,7 +15,11 @@ use sanitizer::{Checks, Finding, Format, Sanitizer, Severity, UnknownCheck, rend
 use virtual_gpu::Options;
 
 use crate::fork;
+use crate::objects::queue;
 use crate::per_process::of_this_process;
+
+#[cfg(unix)]
+mod terminated;
 
 struct Running {
     sanitizer: Sanitizer,
@@ -22,11 +27,14 @@ struct Running {
     reports: bool,
     /// Whether the file tells of a launch, and of how many findings.
     kept: Mutex<(bool, usize)>,
+    /// Kernels that have ended since the program has; `None` before.
+    late: Mutex<Option<Vec<String>>>,
 }
 
 impl Running {
     fn new(checks: Checks, file: Option<PathBuf>, reports: bool) -> Self {
-        Self { sanitizer: Sanitizer::new(checks), file, reports, kept: Mutex::default() }
+        let (kept, late) = Default::default();
+        Self { sanitizer: Sanitizer::new(checks), file, reports, kept, late }
     }
 }
 
@@ -51,6 +59,8 @@ pub(crate) fn start() -> Result<(), UnknownCheck> {
         unsafe {
             libc::atexit(at_exit)
         };
+        #[cfg(unix)]
+        terminated::report_first();
         Some(Running::new(checks, file, true))
     });
     Ok(())
@@ -82,6 +92,17 @@ pub(crate) fn keep() {
     }
 }
 
+/// A checked launch has ended: its findings are kept, whatever becomes of the process.
+pub(crate) fn launch_has_ended(kernel: &str) {
+    if let Some(Some(running)) = RUNNING.get()
+        && let Some(late) = &mut *running.late.lock().unwrap_or_else(PoisonError::into_inner)
+        && !late.iter().any(|known| known == kernel)
+    {
+        late.push(kernel.to_owned());
+    }
+    keep();
+}
+
 /// Whether a file can be written time and again: not a pipe, a terminal, or the standard output of the program.
 fn is_rewritable(file: &Path) -> bool {
     file.symlink_metadata().map_or(true, |found| found.is_file())
@@ -100,7 +121,11 @@ extern "C" fn at_exit() {
         return;
     }
     // A panic must not cross into C.
-    let failed = std::panic::catch_unwind(|| running.report()).unwrap_or(true);
+    let failed = std::panic::catch_unwind(|| {
+        running.settle();
+        running.report()
+    })
+    .unwrap_or(true);
     if failed {
         // SAFETY: flushing all streams has no preconditions; ending here is the last thing the process does.
         unsafe {
@@ -111,6 +136,16 @@ extern "C" fn at_exit() {
 }
 
 impl Running {
+    /// Waits for what is in flight, and tells of it.
+    fn settle(&self) {
+        let late = || self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        *late() = Some(Vec::new());
+        queue::settle();
+        for kernel in late().take().unwrap_or_default() {
+            self.sanitizer.not_awaited(&kernel);
+        }
+    }
+
     /// Reports the findings, and returns whether one of them is an error.
     fn report(&self) -> bool {
         self.sanitizer.program_ends();

@@ -23,6 +23,7 @@ pub fn launch(
         if let Some(profiler) = profiler {
             wanted.keep(profiler.finish());
         }
+        check::launch_has_ended(kernel.name());
         return result;
     }
     if !wanted.any() {

@@ -2,7 +2,8 @@
 #![cfg(unix)]
 
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use cust::prelude::*;
 use warpsmith_cuda::abi::{CUresult, Out};
@@ -24,6 +25,25 @@ const KERNEL: &str = "
     ld.global.u32 %r2, [%rd2];
     add.u32 %r2, %r2, 1;
     st.global.u32 [%rd2], %r2;
+    ret;
+}";
+
+const WAITS: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry waits(.param .u64 flag, .param .u64 p)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    .reg .pred %p<2>;
+    ld.param.u64 %rd1, [flag];
+    ld.param.u64 %rd2, [p];
+again:
+    ld.acquire.sys.u32 %r1, [%rd1];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra again;
+    st.global.u32 [%rd2+256], %r1;
     ret;
 }";
 
@@ -103,6 +123,40 @@ fn careless_child() {
     unsafe { cuMemFree_v2(0x7) };
 }
 
+/// A fourth: it waits for nothing, and ends while its kernel waits for a word of pinned memory, which is set behind its end.
+/// Then the kernel writes behind its buffer.
+#[test]
+#[ignore = "run by other tests, in processes of their own"]
+fn hasty_child() {
+    static WORD: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn set_later() {
+        std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_millis(500));
+            // SAFETY: the pinned word, which is never freed.
+            unsafe { (*(WORD.load(Ordering::Relaxed) as *const AtomicU32)).store(1, Ordering::Release) };
+        });
+    }
+    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    let _context = std::mem::ManuallyDrop::new(cust::quick_init().unwrap());
+    let module = std::mem::ManuallyDrop::new(Module::from_ptx(WAITS, &[]).unwrap());
+    let stream = std::mem::ManuallyDrop::new(Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());
+    let mut word = std::mem::ManuallyDrop::new(cust::memory::LockedBuffer::new(&0u32, 1).unwrap());
+    let buffer = std::mem::ManuallyDrop::new(DeviceBuffer::from_slice(&[0u32; 64]).unwrap());
+    WORD.store(word.as_mut_ptr() as u64, Ordering::Relaxed);
+    let function = module.get_function("waits").unwrap();
+    let (flag, data) = (WORD.load(Ordering::Relaxed), buffer.as_device_ptr().as_raw());
+    // SAFETY: what is wrong with it is what the checks are to tell.
+    unsafe { launch!(function<<<1, 1, 0, stream>>>(flag, data)) }.unwrap();
+    if std::env::var("CHECK_TEST_END").as_deref() == Ok("terminated") {
+        // SAFETY: ends the process, as another may at any time.
+        unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+        std::thread::sleep(Duration::from_secs(60));
+    }
+    // SAFETY: the handler is a plain function that lives as long as the process.
+    unsafe { libc::atexit(set_later) };
+    std::process::exit(0);
+}
+
 fn command(child: &str, threads: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", child, "--ignored", "--nocapture"]).env("CHECK_TEST_THREADS", threads);
@@ -176,6 +230,25 @@ fn what_was_found_is_kept_however_the_process_ends() {
         assert_eq!(left(end), [2], "{end}: the load and the store");
     }
     assert_eq!(left("exec"), [2, 0], "the first program's, and none of the second");
+}
+
+#[test]
+fn a_launch_in_flight_at_the_end_of_the_program_is_checked_and_told() {
+    let (output, said) = run_child("hasty_child", "all", "1");
+    assert!(!output.status.success(), "{said}");
+    for part in ["the program ends while the kernel is in flight", "1 error, 1 warning", "1 launch checked"] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+}
+
+#[test]
+fn what_was_found_is_told_when_the_program_is_terminated() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let mut program = command("hasty_child", "1");
+    let output = program.env("WARPSMITH_CHECK", "all").env("CHECK_TEST_END", "terminated").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGTERM), "{said}");
+    assert!(said.contains("1 launch checked"), "{said}");
 }
 
 #[test]

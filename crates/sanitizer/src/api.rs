@@ -49,6 +49,27 @@ impl Sanitizer {
         };
         finding::add(&mut self.report(), found);
     }
+
+    /// The program has ended while a kernel was in flight, which has run to its end only for the checks.
+    pub fn not_awaited(&self, kernel: &str) {
+        if !self.checks.has(Check::Api) {
+            return;
+        }
+        let found = Finding {
+            check: Check::Api,
+            severity: Severity::Warning,
+            message: "the program ends while the kernel is in flight: on a GPU its results would be lost"
+                .into(),
+            kernel: kernel.to_owned(),
+            object: None,
+            sites: Vec::new(),
+            host: None,
+            help: "wait for the stream or the context before the program ends".into(),
+            count: 1,
+            seed: None,
+        };
+        finding::add(&mut self.report(), found);
+    }
 }
 
 #[cfg(test)]

@@ -300,6 +300,24 @@ impl Lanes {
         }
     }
 
+    /// Waits until nothing is unfinished, or nothing that is can go on: it waits for the program, which has ended.
+    fn settle(self: &Arc<Self>) {
+        /// Looks without progress after which work counts as stuck.
+        const STUCK: u32 = 20;
+        const LOOK: Duration = Duration::from_millis(50);
+        if refuse_in_work().is_err() {
+            return;
+        }
+        let mut state = self.state();
+        let mut stuck = 0;
+        while stuck < STUCK && state.lanes.values().any(Lane::is_unfinished) {
+            self.call_a_worker(&mut state);
+            let moves = state.has_runnable() || state.lanes.values().any(|lane| lane.running);
+            stuck = if moves { 0 } else { stuck + 1 };
+            state = self.done.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     fn learn(&self, what: impl FnOnce(&mut Order)) {
         let mut state = self.state();
         let Some(order) = &mut state.order else { return };
@@ -307,6 +325,11 @@ impl Lanes {
         let order: &Order = order;
         check::tell(|sanitizer| sanitizer.work_is_over(|work| order.is_over(work)));
     }
+}
+
+/// Waits for the work of all contexts when a checked program ends: what is in flight is checked, too.
+pub fn settle() {
+    Lanes::process().settle();
 }
 
 impl Queue {
