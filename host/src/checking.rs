@@ -13,6 +13,7 @@ use sanitizer::{Checks, Finding, SCHEDULES, Severity};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Outcome, Output, whole};
+use crate::input::Input;
 use crate::program::{Program, folder, left};
 use crate::terminal::{self, Progress};
 
@@ -144,8 +145,8 @@ struct Answer {
 
 /// Runs a program under the checks, once for each schedule, and tells what was found in all of its processes.
 ///
-/// What it prints is its own in the first run and lost in the others. It goes to standard error where standard output has the
-/// report for another program.
+/// Each run reads the same standard input. What it prints is its own in the first run and lost in the others. It goes to standard
+/// error where standard output has the report for another program.
 pub fn program(program: &[OsString], search: &Search, output: Output) -> anyhow::Result<Outcome> {
     let (program, search) = (Program::new(program)?, &search.of_program());
     let folder = folder("check")?;
@@ -188,6 +189,7 @@ fn watched(
         findings: Vec::new(),
     };
     let progress = Progress::new("check", search.count() > 1);
+    let input = (search.count() > 1).then(Input::of_this_process).unwrap_or_default();
     let begun = Instant::now();
     for (run, schedule) in search.schedules().enumerate() {
         if search.count() > 1 {
@@ -204,11 +206,14 @@ fn watched(
         let mut command = program.command();
         search.watch(&mut command, schedule, &folder.join(format!("{run}-{{pid}}-{{n}}.json")));
         if run > 0 {
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.stdout(Stdio::null()).stderr(Stdio::null());
         } else if for_programs {
             command.stdout(std::io::stderr());
         }
-        let status = command.status().with_context(|| format!("cannot run `{named}`"))?;
+        let mut child =
+            input.give(&mut command, run).spawn().with_context(|| format!("cannot run `{named}`"))?;
+        input.feed(child.stdin.take());
+        let status = child.wait()?;
         let reports = reports(folder, run)?;
         let found = reports.iter().any(|report| !report.findings.is_empty());
         anyhow::ensure!(status.code().is_some() || found, "`{named}` was ended by a signal ({status})");

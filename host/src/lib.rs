@@ -15,6 +15,7 @@ pub mod data;
 pub mod demos;
 pub mod dependencies;
 pub mod error;
+mod input;
 #[cfg(feature = "ladder")]
 pub mod ladder;
 pub mod links;

@@ -14,6 +14,8 @@ pub struct Program<'a> {
     name: &'a OsStr,
     arguments: &'a [OsString],
     environment: Vec<(&'static str, OsString)>,
+    /// Whether it is linked with Warpsmith's driver.
+    linked: bool,
     /// Why there is no stand-in driver, which only programs need that are not linked with Warpsmith.
     without_driver: Option<anyhow::Error>,
 }
@@ -22,19 +24,30 @@ impl<'a> Program<'a> {
     /// Prepares the stand-in driver for it, which takes a minute the first time; what cargo builds with Warpsmith's driver in it
     /// does without.
     pub fn new(program: &'a [OsString]) -> anyhow::Result<Self> {
+        let name = program.first().context("say which program to run, after `--`")?;
+        let file = found(name)
+            .with_context(|| format!("cannot run `{}`: there is no such program", name.display()))?;
         let here = std::env::current_dir().unwrap_or_default();
-        let directory = match program.first().filter(|name| is_cargo(name)) {
-            Some(_) if is_linked_with_driver(&here) => stand_in::directory_as_it_is()
-                .context("what cargo builds here is linked with Warpsmith's, by Cargo.lock"),
-            _ => stand_in::directory(),
+        let linked = is_cargo(name) && is_linked_with_driver(&here) || has_driver(&file);
+        let directory = match linked {
+            true => stand_in::directory_as_it_is().context("it is linked with Warpsmith's driver"),
+            false => stand_in::directory(),
         };
         match directory {
             Ok(directory) => Self::within(program, directory.environment()),
             Err(missing) => {
                 let mut this = Self::within(program, vec![("WARPSMITH_DEVICE", "virtual".into())])?;
-                this.without_driver = Some(missing);
+                (this.linked, this.without_driver) = (linked, Some(missing));
                 Ok(this)
             }
+        }
+    }
+
+    /// The program, which cannot run without a driver: one of its own, or the stand-in.
+    pub fn with_driver(mut self) -> anyhow::Result<Self> {
+        match self.without_driver.take() {
+            Some(missing) if !self.linked => Err(missing),
+            _ => Ok(self),
         }
     }
 
@@ -44,7 +57,7 @@ impl<'a> Program<'a> {
         environment: Vec<(&'static str, OsString)>,
     ) -> anyhow::Result<Self> {
         let (name, arguments) = program.split_first().context("say which program to run, after `--`")?;
-        Ok(Self { name, arguments, environment, without_driver: None })
+        Ok(Self { name, arguments, environment, linked: false, without_driver: None })
     }
 
     /// How it is called.
@@ -67,6 +80,27 @@ impl<'a> Program<'a> {
         command.args(self.arguments).envs(self.environment.iter().cloned());
         command
     }
+}
+
+/// The file of a program, by its path or by its name in `PATH`.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    let named = Path::new(program);
+    if named.components().count() > 1 {
+        return Some(named.to_owned()).filter(|file| file.is_file());
+    }
+    let path = std::env::var_os("PATH")?;
+    let name = |folder: PathBuf| folder.join(named).with_extension(std::env::consts::EXE_EXTENSION);
+    std::env::split_paths(&path)
+        .flat_map(|folder| [folder.join(named), name(folder)])
+        .find(|file| file.is_file())
+}
+
+/// Whether a program is linked with Warpsmith's driver: it has the name of one of its variables.
+fn has_driver(file: &Path) -> bool {
+    const NAME: &[u8] = b"WARPSMITH_CHECK";
+    let Ok(bytes) = std::fs::read(file) else { return false };
+    let is_executable = !bytes.starts_with(b"#!");
+    is_executable && bytes.windows(NAME.len()).any(|at| at == NAME)
 }
 
 fn is_cargo(program: &OsStr) -> bool {
@@ -110,6 +144,17 @@ pub fn left(folder: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_looked_for_before_anything_is_built_for_it() {
+        let missing = [OsString::from("no-such-program")];
+        let said = Program::new(&missing).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(said, "cannot run `no-such-program`: there is no such program");
+        assert!(found(OsStr::new("cargo")).is_some() && found(OsStr::new("./cargo")).is_none());
+        // This test is linked with it, cargo is not.
+        let here = std::env::current_exe().unwrap();
+        assert!(has_driver(&here) && !has_driver(&found(OsStr::new("cargo")).unwrap()));
+    }
 
     #[test]
     fn a_project_of_warpsmith_s_needs_no_stand_in() {

@@ -108,8 +108,7 @@ fn wrong_input_is_refused_with_a_message_and_a_code() {
         (&["new", "not a name"], "cannot name a kernel"),
         (&["new", "matmul"], "taken"),
         (&["new"], "required"),
-        // Without the stand-in library beside the tool, that is what it says; with it, that there is no such program.
-        (&["run", "--", "/no/such/program"], "error: "),
+        (&["run", "--", "/no/such/program"], "there is no such program"),
         (&["run"], "required"),
         (&["run", "--profile", "/no/such/folder/x.json", "--", "true"], "error: "),
         (&["completions", "nonsense"], "nonsense"),

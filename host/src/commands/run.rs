@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use serde::Serialize;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::checking::{self, Search};
-use crate::stand_in;
+use crate::program::Program;
 use crate::terminal;
 
 /// Arguments of `run`.
@@ -59,9 +59,6 @@ The exit code is the program's own.";
 impl Run {
     /// Runs the command.
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
-        let Some((program, arguments)) = self.program.split_first() else {
-            anyhow::bail!("say which program to run, after `--`");
-        };
         if self.check {
             return checking::program(&self.program, &self.search, self.output);
         }
@@ -69,9 +66,8 @@ impl Run {
             self.search.is_default(),
             "--tool, --schedules, --seed, --deny and --format say how to check: add --check"
         );
-        let directory = stand_in::directory()?;
-        let mut command = Command::new(program);
-        command.args(arguments).envs(directory.environment());
+        let program = Program::new(&self.program)?.with_driver()?;
+        let mut command = program.command();
         if let Some(file) = &self.profile {
             let file = std::path::absolute(file)?;
             // Said before the program runs, not after; each of its processes may have a file of its own.
@@ -89,7 +85,7 @@ impl Run {
         if self.output.json {
             command.stdout(std::io::stderr());
         }
-        let name = program.display().to_string();
+        let name = program.name();
         let status = command.status().map_err(|error| anyhow::anyhow!("cannot run `{name}`: {error}"))?;
         if self.output.json {
             terminal::print_json(&Answer {
