@@ -2,7 +2,7 @@
 
 use cuda_std::Kernel;
 
-/// What the host does with a kernel of signature `S` once it is chosen; `R` comes of it.
+/// The host's use of a kernel of signature `S` once it is chosen, with result `R`.
 ///
 /// A family's `choose` calls [`with`](Self::with) with the kernel that stands in its table at the place asked for.
 pub trait UseKernel<S, R> {

@@ -1,4 +1,4 @@
-//! What a product of dense f32 matrices is asked for: the argument of all kernels up to the [fast one](crate::product).
+//! The request for a product of dense f32 matrices: the argument of all kernels up to the [fast one](crate::product).
 
 use tile::{View, ViewMut};
 

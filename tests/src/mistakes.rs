@@ -13,7 +13,7 @@ use warpsmith_cuda as _;
 
 static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/mistakes.ptx"));
 
-/// What a kernel computes.
+/// A kernel's result.
 #[derive(Clone, Copy, Debug)]
 enum Task {
     /// The product of two n × n matrices.

@@ -14,7 +14,7 @@ use warpsmith_launch::Device;
 use crate::opencl::{OpenCl, Twin};
 use crate::program::{Argument, Program, Source, all};
 
-/// What launches a program.
+/// A side of the comparison: launches a program.
 trait Contender {
     /// Whatever must be there before the first launch.
     fn prepare(&mut self, program: &Program) -> Result<()>;

@@ -156,7 +156,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It ends by itself at the end of its input; whoever does not is ended.
+        // It ends by itself at the end of its input; one that does not is ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

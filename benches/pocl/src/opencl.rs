@@ -144,7 +144,7 @@ impl OpenCl {
         checked("clFinish", call!(self.library, clFinish(self.queue => Handle) -> i32))
     }
 
-    /// What a buffer holds.
+    /// A buffer's content.
     pub fn read(&self, twin: &Twin, buffer: usize) -> Result<Vec<u8>> {
         let (buffer, len) = twin.buffers[buffer];
         let mut content = vec![0; len];

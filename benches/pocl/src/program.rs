@@ -1,4 +1,4 @@
-//! What is run: ten kernels of this repository and their twins in OpenCL C, on the same data.
+//! The programs: ten kernels of this repository and their twins in OpenCL C, on the same data.
 
 /// A kernel, its twin, and what both are given.
 pub struct Program {
@@ -9,7 +9,7 @@ pub struct Program {
     pub twin: &'static str,
     pub grid: [u32; 2],
     pub block: [u32; 2],
-    /// What each buffer holds before the first launch.
+    /// Contents of the buffers before the first launch.
     pub buffers: Vec<Vec<u8>>,
     pub arguments: Vec<Argument>,
     pub twin_arguments: Vec<Argument>,

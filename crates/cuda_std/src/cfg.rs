@@ -1,4 +1,4 @@
-//! What the kernel is compiled for.
+//! The target that the kernel is compiled for.
 
 macro_rules! capabilities {
     ($($variant:ident = $arch:literal,)*) => {

@@ -1,4 +1,4 @@
-//! What the macros expand to. Nothing here is for users.
+//! Expansions of the macros. Not for users.
 
 use crate::kernel::ParamKind;
 use core::marker::PhantomData;

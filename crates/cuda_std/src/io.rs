@@ -189,7 +189,7 @@ formatters! {
     print_f64 = "__warpsmith_print_f64", crate::text::ForFloats::<true>;
 }
 
-/// What `print!` calls. `cuda_builder` replaces the call if it can format all of the values itself.
+/// Called by `print!`. `cuda_builder` replaces the call if it can format all of the values itself.
 #[doc(hidden)]
 #[inline(never)]
 pub fn print(arguments: fmt::Arguments<'_>) {
@@ -275,7 +275,7 @@ mod tests {
     use fmt::Write;
     use std::vec::Vec;
 
-    /// What C's `%s` would print for the pieces, and how many there are.
+    /// The text that C's `%s` would print for the pieces, and their number.
     fn printed<const CAPACITY: usize>(arguments: fmt::Arguments<'_>) -> (Vec<u8>, usize) {
         let (mut whole, mut pieces) = (Vec::new(), 0);
         let mut text = Text::<CAPACITY, _>::new(|piece: &[u8]| {

@@ -1,4 +1,4 @@
-//! What the host knows about a kernel: its name, its parameters, and its launch limits.
+//! A kernel as the host knows it: its name, its parameters, and its launch limits.
 
 /// A kernel, as `#[kernel]` describes it to the host. The type has the name of the kernel function.
 ///

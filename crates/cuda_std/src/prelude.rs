@@ -1,4 +1,4 @@
-//! What most kernels need: `use cuda_std::prelude::*;`.
+//! The imports of most kernels: `use cuda_std::prelude::*;`.
 //!
 //! It works in crates with and without `#![no_std]`, on the device and on the host. Its printing macros on the host are
 //! `std`'s, because such a crate may already have those in scope, and one name for two macros is an error. For the same

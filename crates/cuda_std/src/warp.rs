@@ -1,4 +1,4 @@
-//! What the 32 threads of a warp do together: barrier, vote, match, reduce, shuffle.
+//! Operations of the 32 threads of a warp: barrier, vote, match, reduce, shuffle.
 //!
 //! A warp runs one instruction for its 32 lanes while they agree on the way, so these exchanges need no shared memory
 //! and no block barrier. Every operation but [`lane_id`] and [`activemask`] names its lanes in `mask` (bit `i` is lane `i`;
@@ -77,7 +77,7 @@ pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReduc
 
 /// A value that [`warp_reduce`] can combine: `i32` and `u32`.
 pub trait WarpReduceValue: Sized {
-    /// What [`warp_reduce`] does.
+    /// The operation of [`warp_reduce`].
     ///
     /// # Safety
     ///
@@ -151,14 +151,14 @@ pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u
 
 /// A value that lanes can compare: 32-bit and 64-bit integers and floats.
 pub trait WarpMatchValue: Sized {
-    /// What [`warp_match_any`] does.
+    /// Implements [`warp_match_any`].
     ///
     /// # Safety
     ///
     /// As [`sync_warp`].
     unsafe fn match_any(mask: u32, value: Self) -> u32;
 
-    /// What [`warp_match_all`] does.
+    /// Implements [`warp_match_all`].
     ///
     /// # Safety
     ///

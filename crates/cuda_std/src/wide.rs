@@ -2,7 +2,7 @@
 //!
 //! NVPTX has no instructions for them and LLVM no library code: the builder calls these instead (its `mathematics.rs`).
 
-/// The bits of the float nearest to `x`, ties to even, for a float whose fraction has so many bits and whose exponent
+/// The bits of the float nearest to `x`, ties to even, for a float whose fraction has `fraction` bits and whose exponent
 /// is stored with this bias. From half a unit above the greatest float on, that is infinity's.
 #[inline(always)]
 fn nearest(x: u128, fraction: u32, bias: u64) -> u64 {

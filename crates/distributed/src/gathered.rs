@@ -142,7 +142,7 @@ where
                 moment.before(rank.device().stream()).doing("let a product wait for its columns")?;
             }
         }
-        // Whoever writes B next waits until the others have read it.
+        // The next write of B waits until the others have read it.
         self.team.mains_after(&self.team.side_moments()?)
     }
 

@@ -102,7 +102,7 @@ pub fn carve_out(limits: &SmLimits, percent: u32) -> u32 {
     step.unwrap_or(limits.shared)
 }
 
-/// What the driver makes of a wish when one block takes `block_bytes` (the system's share included): at least the
+/// The carve-out that the driver chooses when one block takes `block_bytes` (the system's share included): at least the
 /// smallest step that holds a block.
 pub fn effective_shared(limits: &SmLimits, wish: u32, block_bytes: u32) -> u32 {
     if wish >= block_bytes {

@@ -42,7 +42,7 @@ impl Halves {
         std::array::from_fn(|lane| first[lane / LANES as usize] + (lane as u32 % LANES * step) as u64)
     }
 
-    /// What each half reaches with `bytes` a lane.
+    /// Addresses of each half with `bytes` a lane.
     #[inline]
     pub fn ranges(&self, bytes: u32) -> [Range<u64>; 2] {
         let long = u64::from((LANES - 1) * self.step + bytes);

@@ -1,4 +1,4 @@
-//! What is counted of a launch: by the virtual GPU, in a profile that was written, and in reports.
+//! Counters of a launch: by the virtual GPU, in a profile that was written, and in reports.
 
 mod advice;
 mod cost;
@@ -14,7 +14,7 @@ use crate::roofline::Arithmetic;
 pub use cost::{Cost, Ranked, Rates, Unit, rank};
 pub use stride::Strides;
 
-/// What was counted in one launch.
+/// Counters of one launch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LaunchProfile {
@@ -38,7 +38,7 @@ pub struct LaunchProfile {
     pub memory_instructions: BySpace,
     /// The whole launch.
     pub counters: Counters,
-    /// What was read of global memory, each byte once.
+    /// Bytes read of global memory, each once.
     pub distinct: Distinct,
     /// Arithmetic of all lanes.
     pub operations: Operations,
@@ -46,7 +46,7 @@ pub struct LaunchProfile {
     pub lines: Vec<LineProfile>,
     /// Families of instructions that ran and have no measured rule.
     pub not_counted: Vec<NotCounted>,
-    /// What ended the launch, if it did not end well.
+    /// The fault that ended the launch, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -59,12 +59,12 @@ pub struct LineProfile {
     pub file: String,
     /// The line, from 1; without lines, the line of the PTX text.
     pub line: u32,
-    /// What was counted there.
+    /// Its counters.
     #[serde(flatten)]
     pub work: InstructionCounts,
 }
 
-/// What the instructions of a line did, or those of a launch.
+/// Counters of the instructions of a line, or of a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InstructionCounts {
@@ -72,10 +72,10 @@ pub struct InstructionCounts {
     pub warp_instructions: u64,
     /// The lanes that executed them, in sum.
     pub lane_instructions: u64,
-    /// What they did to memory.
+    /// Counters of their memory accesses.
     #[serde(flatten)]
     pub counters: Counters,
-    /// What they read of global memory, each byte once.
+    /// Bytes that they read of global memory, each once.
     pub distinct: Distinct,
     /// How far neighbouring lanes were apart in shared memory, where banks conflicted.
     pub shared_strides: Strides,
@@ -111,10 +111,10 @@ pub struct Counters {
     pub global_store: GlobalCounters,
     /// `atom.global` and `red.global`: lanes that want one word come one after the other.
     pub global_atomic: GlobalCounters,
-    /// What bulk and tensor copies read from global memory. A request is a run of contiguous bytes, such as a row of a
+    /// Reads of bulk and tensor copies from global memory. A request is a run of contiguous bytes, such as a row of a
     /// box; sectors follow from its place, and no rule for them was measured.
     pub bulk_load: GlobalCounters,
-    /// What they write to global memory.
+    /// Their writes to global memory.
     pub bulk_store: GlobalCounters,
 }
 
@@ -201,7 +201,7 @@ pub struct TensorOperations {
 /// Instructions without a measured rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCounted {
-    /// What they are.
+    /// Their class.
     pub family: String,
     /// How many ran.
     pub instructions: u64,
@@ -241,7 +241,7 @@ add_up! {
 impl Mul<u64> for Operations {
     type Output = Self;
 
-    /// What so many lanes do.
+    /// Operations of `lanes` lanes.
     fn mul(self, lanes: u64) -> Self {
         let Self { f16, f32, f64, tensor } = self;
         Self { f16: f16 * lanes, f32: f32 * lanes, f64: f64 * lanes, tensor: tensor * lanes }
@@ -263,7 +263,7 @@ impl Operations {
         self.by_arithmetic().iter().map(|(operations, _)| operations).sum()
     }
 
-    /// What does most of them.
+    /// The class with the most of them.
     pub fn arithmetic(&self) -> Arithmetic {
         let most = self.by_arithmetic().into_iter().max_by_key(|(operations, _)| *operations);
         most.map_or(Arithmetic::F32, |(_, arithmetic)| arithmetic)
@@ -306,12 +306,12 @@ impl Counters {
         [self.shared_load, self.shared_store, self.shared_atomic].into_iter().sum()
     }
 
-    /// What is read from global memory, by loads and by bulk copies.
+    /// Reads from global memory, by loads and by bulk copies.
     pub fn global_read(&self) -> GlobalCounters {
         [self.global_load, self.bulk_load].into_iter().sum()
     }
 
-    /// What is written to global memory, by stores and by bulk copies.
+    /// Writes to global memory, by stores and by bulk copies.
     pub fn global_written(&self) -> GlobalCounters {
         [self.global_store, self.bulk_store].into_iter().sum()
     }

@@ -30,7 +30,7 @@ pub enum Bound {
     Compute,
 }
 
-/// What does most of a kernel's arithmetic: it decides how high the roof is.
+/// The unit of most of a kernel's arithmetic: it decides how high the roof is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arithmetic {
@@ -109,7 +109,7 @@ impl Roofline {
         self.flops / self.bandwidth
     }
 
-    /// What bounds a kernel of this intensity.
+    /// The bound of a kernel of this intensity.
     pub fn bound(&self, intensity: f64) -> Bound {
         if intensity < self.ridge() { Bound::Memory } else { Bound::Compute }
     }

@@ -1,4 +1,4 @@
-//! What is wrong with the text, and where.
+//! Errors in the text, with their place.
 
 use std::fmt;
 

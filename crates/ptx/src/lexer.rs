@@ -207,7 +207,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// A backslash protects the next character; whoever needs the text unescapes it.
+    /// A backslash protects the next character; users of the text unescape it.
     fn string(&mut self, start: usize, position: Position) -> Result<(), Error> {
         self.at += 1;
         loop {

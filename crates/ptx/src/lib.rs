@@ -1,7 +1,7 @@
 //! Parses PTX text into a typed module; errors carry line and column.
 //!
 //! [`parse`] knows the grammar of the whole language but not the instructions: an instruction is its opcode, its
-//! modifiers in order, and its operands. What they mean, and whether they are supported, is up to whoever executes
+//! modifiers in order, and its operands. What they mean, and whether they are supported, is up to the crate that executes
 //! them.
 //!
 //! ```
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! No text makes it panic, exhaust the stack, or use more memory than a small multiple of its length. Counts in the
-//! text (`%r<4294967295>`, array lengths) remain numbers; whoever allocates for them must check their size.
+//! text (`%r<4294967295>`, array lengths) remain numbers; code that allocates for them must check their size.
 
 pub mod ast;
 pub mod constant;

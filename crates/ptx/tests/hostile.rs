@@ -91,7 +91,7 @@ fn mutate(text: &mut Vec<u8>, kind: u8, at: usize, length: usize, bytes: &[u8]) 
     }
 }
 
-/// What the fuzz target does, without a nightly compiler: `cargo test -p ptx --test hostile -- --ignored`, for a
+/// The fuzz target, without a nightly compiler: `cargo test -p ptx --test hostile -- --ignored`, for a
 /// minute.
 #[test]
 #[ignore = "runs for a minute"]

@@ -1,6 +1,6 @@
 //! Counters and models as tables, drawings for the terminal, SVG and an HTML page.
 //!
-//! Knows no GPU: what it shows is computed by `gpu_model` or was counted by whoever calls.
+//! Knows no GPU: what it shows is computed by `gpu_model` or was counted by the caller.
 
 pub mod html;
 pub mod palette;

@@ -69,7 +69,7 @@ pub struct Palette {
     pub bad: Colour,
     /// Behind cells with conflicts and waste.
     pub bad_fill: Colour,
-    /// What is as it should be.
+    /// Good values.
     pub good: Colour,
     /// Bytes that were asked for.
     pub used: Colour,

@@ -3,7 +3,7 @@
 pub use gpu_model::profile::{Counters, GlobalCounters, LaunchProfile};
 use serde::{Deserialize, Serialize};
 
-/// What a run of a program launched, and what was counted.
+/// Launches of a program's run, with their counters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// Version of this shape; 1.
@@ -11,7 +11,7 @@ pub struct Profile {
     /// The chip that the virtual GPU stood for.
     #[serde(default)]
     pub model: String,
-    /// What an instruction is: `ptx`.
+    /// Kind of instruction: `ptx`.
     #[serde(default)]
     pub view: String,
     /// Kernel launches, in order.

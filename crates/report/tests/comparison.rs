@@ -10,7 +10,7 @@ use serde_json::Value;
 const RESULTS: &str = "benches/results/h200-2026-11-23-whole.json";
 const PICTURE: &str = "docs/images/comparison.svg";
 
-/// What a line of the picture shows: its words, whom it compares with, and which rows of the results it takes.
+/// A line of the picture: its words, whom it compares with, and which rows of the results it takes.
 type Line = (&'static str, &'static str, fn(&Row<'_>) -> bool);
 
 const LINES: [Line; 10] = [
@@ -71,7 +71,7 @@ const LEFT: f64 = 270.0;
 const RIGHT: f64 = 740.0;
 const TOP: f64 = 56.0;
 const STEP: f64 = 30.0;
-/// What the axis shows; dots beyond it stand at its end.
+/// The axis' range; dots beyond it stand at its end.
 const SCALE: [f64; 2] = [0.85, 1.20];
 
 fn x(ratio: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! What all threads of a block do together, whatever the block's shape.
+//! Collectives of a block's threads, for any shape of the block.
 
 use cuda_std::thread;
 use cuda_std::warp::WarpShuffleValue;
@@ -47,7 +47,7 @@ pub unsafe fn reduce<T: WarpShuffleValue + Copy>(
     }
 }
 
-/// What each thread's value makes with those of the threads before it, in the order of [`thread_in_block`]. `combine` is
+/// Combines each thread's value with those of the threads before it, in the order of [`thread_in_block`]. `combine` is
 /// associative, and `zero` changes nothing. `scratch` may be used again at once.
 ///
 /// ```
@@ -120,6 +120,6 @@ unsafe fn exchange<T: Copy, U>(scratch: *mut T, own: T, work: impl Fn(Totals<T>,
     }
     thread::sync_threads();
     let made = work(Totals(scratch), threads_of_block().div_ceil(32));
-    thread::sync_threads(); // nobody writes the next value before all have read this one
+    thread::sync_threads(); // the next value is written after all have read this one
     made
 }

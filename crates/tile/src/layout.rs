@@ -12,7 +12,7 @@
 ///
 /// # Safety
 /// Two elements never share a place, and the place of every element of the tile is below [`LEN`](Self::LEN): a
-/// [`SharedTile`](crate::SharedTile) has so many elements and does not compare.
+/// [`SharedTile`](crate::SharedTile) has that number of elements and does not compare.
 pub unsafe trait Layout<const ROWS: usize, const COLS: usize> {
     /// How many elements of shared memory the tile takes.
     const LEN: usize;

@@ -1,4 +1,4 @@
-//! What the lanes of a warp make of their values, by shuffles: without memory, and without a barrier.
+//! Collectives of a warp's lanes, by shuffles: without memory, and without a barrier.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -22,7 +22,7 @@ use cuda_std::warp::{WarpShuffleValue, lane_id, warp_shuffle_down, warp_shuffle_
 
 use crate::block::{thread_in_block, threads_of_block};
 
-/// What a scan makes of the values, in the order of the threads.
+/// A scan of the values, in the order of the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan<T> {
     /// Of the threads before this one, and of it.
@@ -62,7 +62,7 @@ pub unsafe fn reduce<T: WarpShuffleValue + Copy>(value: T, combine: impl Fn(T, T
     unsafe { warp_shuffle_idx(mask, all, 0, 32).0 }
 }
 
-/// What each lane's value makes with those of the lanes before it. `combine` is associative, and `zero` changes nothing.
+/// Combines each lane's value with those of the lanes before it. `combine` is associative, and `zero` changes nothing.
 ///
 /// # Safety
 /// All threads of the warp come here together, and none has ended.

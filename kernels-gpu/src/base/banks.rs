@@ -16,7 +16,7 @@ pub const LEN: usize = 32 * 33;
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy, bytemuck::AnyBitPattern))]
 pub struct Wide(pub [u32; 4]);
 
-/// What an element of the array holds, so that a wrong read shows.
+/// Content of an element of the array, so that a wrong read shows.
 pub trait Element: Copy {
     /// The content of element `i`.
     fn numbered(i: u32) -> Self;

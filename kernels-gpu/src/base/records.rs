@@ -1,7 +1,7 @@
 //! An array of structs becomes a structure of arrays, and back, at the speed of a copy.
 //!
 //! Structs of 12 bytes cannot be loaded by one access, and loaded field by field each access of a warp touches three
-//! times the sectors that it uses. So nobody loads a struct: a block moves 16-byte vectors, contiguous on both sides,
+//! times the sectors that it uses. So no thread loads a struct: a block moves 16-byte vectors, contiguous on both sides,
 //! whatever field they hold. What belongs together meets in shared memory: there a thread finds four structs, which
 //! are as many vectors as a struct has fields, and the same four structs are one vector of each field's array.
 //!

@@ -33,7 +33,7 @@ pub static mut GLOBAL_COEFFICIENTS: Coefficients = [0.0; 4];
 #[unsafe(no_mangle)]
 pub static mut CONSTANT_COEFFICIENTS: Coefficients = [0.0; 4];
 
-/// What each block left here, for other blocks of a later launch to read.
+/// One element of each block, for other blocks of a later launch to read.
 #[address_space(global)]
 #[unsafe(no_mangle)]
 pub static mut LEFT_BEHIND: [u32; 64] = [0; 64];
@@ -180,7 +180,7 @@ pub unsafe fn spaces_find(seen: *mut u32) {
     let block = thread::block_idx_x();
     let other = thread::grid_dim_x() - 1 - block;
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one thread of each block writes that block's element; nobody writes the static now.
+        // SAFETY: one thread of each block writes that block's element; no thread writes the static now.
         unsafe { *seen.add(block as usize) = (&raw const LEFT_BEHIND[other as usize]).read() };
     }
 }

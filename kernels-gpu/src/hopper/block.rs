@@ -143,7 +143,7 @@ impl<const M: u32, const N: u32, const CM: u32, const CN: u32> ClusterBlock<M, N
         (self.p.m.div_ceil(M * CM), self.p.n.div_ceil(N * CN))
     }
 
-    /// What its cluster computes.
+    /// Its cluster's work.
     #[inline(always)]
     pub fn works<T: Element>(self) -> ClusterShare {
         let raster = self.p.raster(M * CM, N * CN);

@@ -23,7 +23,7 @@ const STAGES: u32 = 4;
 type TileA = KTile<f16, KMajor, 64>;
 type TileB = KTile<f16, KMajor, 128>;
 const STAGE: u32 = TileA::BYTES + TileB::BYTES;
-/// What the launch asks for: 1024 bytes to align the stages, and 227 KiB at most.
+/// The launch's dynamic shared memory: 1024 bytes to align the stages, and 227 KiB at most.
 pub const SHARED_BYTES: u32 = 1024 + STAGES * STAGE + Ring::<STAGES>::BYTES;
 
 /// C = max(A · B + bias, 0): a block for each 64 × 128 elements of C, whose columns are a multiple of 128; both operands

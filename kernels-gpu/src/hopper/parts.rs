@@ -23,12 +23,12 @@ pub struct PartialSums {
 }
 
 impl PartialSums {
-    /// Words for so many warps with so many sums a thread.
+    /// Words for `warps` warps with `count` sums a thread.
     pub const fn words(warps: u32, count: u32) -> usize {
         warps as usize * (1 + 32 * count as usize)
     }
 
-    /// The room at `words`, for so many warps.
+    /// The room at `words`, for this number of warps.
     ///
     /// # Safety
     /// [`words`](Self::words) words lie there, at a multiple of 16 bytes, used by nothing else; `warps` is a multiple of 4,
@@ -74,7 +74,7 @@ impl PartialSums {
     /// All lanes of a warp call it, once in a launch for those that leave their sums.
     #[inline(always)]
     pub unsafe fn add<S: Sums<Sum: Sum>>(self, first: u32, stride: u32, count: u32, sums: &mut S) {
-        // So many at a time: one after the other, each would be waited for as long as memory takes to answer.
+        // Several at a time: one after the other, each would be waited for as long as memory takes to answer.
         const TOGETHER: u32 = 4;
         let lane = lane_here();
         // SAFETY: the flags say that the sums are there.

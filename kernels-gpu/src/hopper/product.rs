@@ -122,12 +122,12 @@ unsafe fn product<T, A, B, W, const M: u32, const N: u32, const S: u32, const CM
     }
 }
 
-/// What a block copies of an operand, for itself and for the others that share it.
+/// A block's copies of an operand, for itself and for the others that share it.
 #[derive(Clone, Copy)]
 struct Share {
     first: u32,
     panels: u32,
-    /// In which steps, where there are fewer panels than blocks: it takes turns with so many.
+    /// In which steps, where there are fewer panels than blocks: it takes turns with this number.
     turns: u32,
     turn: u32,
 }
@@ -160,7 +160,7 @@ impl Share {
 /// Where a tile would have to begin for its panel `panel` to be the matrix's first, if the panel is beyond the matrix; else
 /// `first`.
 ///
-/// What is multiplied there is not stored, so any numbers will do; but the zeros that a copy fills in for what is not there
+/// Products there are not stored, so any numbers will do; but the zeros that a copy fills in for what is not there
 /// take it longer than numbers: 1408 columns, of which the last block has none, took 9 % longer.
 #[inline(always)]
 fn inside(first: u32, panel: u32, extent: u32) -> u32 {
@@ -195,7 +195,7 @@ unsafe fn produce<T, A, B, const M: u32, const N: u32, const S: u32, const CM: u
                 let (to_a, to_b) = room.stage::<T, A, B>(turn.stage);
                 let full = ring.full(turn.stage);
                 ring.empty(turn.stage).wait(turn.parity ^ 1);
-                // All that lands here, whoever copies it.
+                // All that lands here, from any block.
                 full.arrive_expecting(BlockMemory::<M, N, S>::STAGE - place.p.short);
                 if share_a.has(step) {
                     for i in 0..share_a.panels {

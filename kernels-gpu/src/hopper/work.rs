@@ -1,4 +1,4 @@
-//! What a cluster computes, and in which order.
+//! A cluster's work, and its order.
 //!
 //! Clusters go from tile to tile, all at the same step of k more or less, and share what they read in L2. Tiles seldom come
 //! out even: 1024 tiles for 66 clusters are 15.5 rounds that take as long as 16, and 32 tiles leave half of the chip idle.
@@ -43,7 +43,7 @@ pub struct ClusterShare {
     split: Split,
     /// Steps of a tile.
     steps: u32,
-    /// What is left of this cluster's shared steps.
+    /// The rest of this cluster's shared steps.
     begin: u32,
     end: u32,
     /// The next tile that is not shared.

@@ -22,7 +22,7 @@ macro_rules! store_shared {
     };
 }
 
-/// Loads 16 bytes that nobody writes while the kernel runs.
+/// Loads 16 bytes that are not written while the kernel runs.
 macro_rules! load_global_4 {
     ($address:expr, $offset:expr) => {{
         let (a, b, c, d): (f32, f32, f32, f32);
@@ -33,7 +33,7 @@ macro_rules! load_global_4 {
     }};
 }
 
-/// Loads 4 bytes that nobody writes while the kernel runs.
+/// Loads 4 bytes that are not written while the kernel runs.
 macro_rules! load_global {
     ($address:expr, $offset:expr) => {{
         let value: f32;

@@ -83,14 +83,14 @@ pub trait Operand {
     /// Stores what was fetched into the stage that is `back` from the one to be filled.
     ///
     /// # Safety
-    /// Nobody reads that stage before the next barrier.
+    /// No thread reads that stage before the next barrier.
     #[inline(always)]
     unsafe fn store(&self, back: u32, held: Held) {}
 
     /// Starts to copy the first step into the stage to be filled: the first `skip` k of it are zeros.
     ///
     /// # Safety
-    /// As for [`fetch_first`](Self::fetch_first), and nobody reads the stage until the copies were waited for.
+    /// As for [`fetch_first`](Self::fetch_first), and no thread reads the stage until the copies were waited for.
     #[inline(always)]
     unsafe fn copy_first(&mut self, skip: u32) {}
 

@@ -16,7 +16,7 @@ use super::operand::{STEP, pitch};
 /// A block of `DOWN` × `ACROSS` warps whose threads have `ROWS` × `COLS` elements each.
 pub struct Tile<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usize>;
 
-/// What a thread multiplies for one k: elements of A and of B.
+/// A thread's operands for one k: elements of A and of B.
 pub type Fragment<const ROWS: usize, const COLS: usize> = ([f32; ROWS], [f32; COLS]);
 
 pub type Sums<const ROWS: usize, const COLS: usize> = [[f32; COLS]; ROWS];
@@ -38,7 +38,7 @@ impl<const ROWS: usize, const COLS: usize, const DOWN: usize, const ACROSS: usiz
         ((stages - 1) * Self::STRIDE + Self::STAGE) as u32
     }
 
-    /// What an address in the first stage is combined with, by exclusive or, to be one in the stage of place `i` of the ring.
+    /// Exclusive or with this leads from an address in the first stage to one in the stage of place `i` of the ring.
     ///
     /// Two stages that follow each other differ in one bit (a Gray code: 0, 1, 3, 2), so that an address goes from stage to
     /// stage by one instruction, where a sum would need a comparison at the end of the ring. The addresses of the first

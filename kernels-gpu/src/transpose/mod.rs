@@ -26,7 +26,7 @@ use crate::choice::UseKernel;
 /// The signature of all transposes: rows, columns, the matrix, and where the result goes.
 pub type Signature<T> = fn(u32, u32, &'static [T], *mut T);
 
-/// What uses a transpose of elements of 1, 2, 4, 8 or 16 bytes.
+/// A use of a transpose of elements of 1, 2, 4, 8 or 16 bytes.
 #[cfg(feature = "host")]
 pub trait UseTranspose<R>:
     UseKernel<Signature<u8>, R>

@@ -31,7 +31,7 @@ pub const NARROW_4: Tile = Tile { rows: 64, cols: 64, threads: 512 };
 /// How many tiles of bytes lie side by side before the next ones below: what they load of a row lies together.
 pub const SIDE_1: u32 = 4;
 
-/// What a block owns of the result begins at a multiple of so many bytes.
+/// A block's part of the result begins at a multiple of this number of bytes.
 const SECTOR_BYTES: usize = 32;
 
 /// Rows and columns of which a block with this tile stores the elements of `bytes` bytes.
@@ -138,7 +138,7 @@ impl<
         let aligned = self.from.wrapping_byte_sub(begin).cast::<Vector>();
         let (first, end) = self.vectors();
         // SAFETY: only whole vectors of the source are loaded; at its ends the nearest one, which `mend` writes over or
-        // nobody looks at. Each thread writes its own rows and columns of the tile.
+        // is not used. Each thread writes its own rows and columns of the tile.
         unsafe {
             let mut loaded = [[Vector::default(); K]; LOADS];
             let mut shifts = [[0; K]; LOADS];
@@ -344,7 +344,7 @@ macro_rules! kernels {
         $side:expr;)*) => {
         listed! { $($name)* }
 
-        /// Uses the kernel for elements of so many bytes.
+        /// Uses the kernel for elements of `bytes` bytes.
         #[cfg(feature = "host")]
         pub fn choose<R>(bytes: usize, user: impl $crate::transpose::UseTranspose<R>) -> Option<R> {
             use $crate::{choice::UseKernel, transpose::Signature};

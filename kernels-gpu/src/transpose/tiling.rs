@@ -33,7 +33,7 @@ const WINDOW: usize = 16 << 10;
 
 /// How many columns of tiles are begun side by side: two where rows are a multiple of 128 KiB apart.
 ///
-/// What runs at one time reads a column of tiles, a piece of each row. Rows 128 KiB apart have the same address bits below
+/// Blocks that run at one time read a column of tiles, a piece of each row. Rows 128 KiB apart have the same address bits below
 /// 17, and by the others memory tells its banks apart badly: 0.93 of the copy. A second column of tiles, `WINDOW` bytes
 /// further, brings it to 0.97; so do 8 and 64 KiB, while 2, 4 and 32 change nothing. Where rows lie closer a second column
 /// only costs, 0.006, and four or eight cost everywhere.
@@ -41,7 +41,7 @@ pub const fn windows(row_bytes: usize) -> u32 {
     if row_bytes.is_multiple_of(128 << 10) { 2 } else { 1 }
 }
 
-/// The block's place where `windows` columns of tiles, of so many bytes of a row each, are begun side by side.
+/// The block's place where `windows` columns of tiles, of `tile_bytes` of a row each, are begun side by side.
 #[inline(always)]
 pub fn block_in(windows: u32, tile_bytes: usize) -> (u32, u32) {
     let (down, column) = block::<1>();
@@ -62,7 +62,7 @@ pub unsafe fn load<T, const PAIRS: bool>(from: *const T) -> Vector {
     unsafe { if PAIRS { Vector::load_with_surroundings(from) } else { Vector::load(from) } }
 }
 
-/// What Hopper's kernels begin with: the next launch may begin where this one leaves room, and this one waits for the one
+/// The beginning of Hopper's kernels: the next launch may begin where this one leaves room, and this one waits for the one
 /// before it.
 #[inline(always)]
 pub fn overlap<const HOPPER: bool>() {

@@ -126,7 +126,7 @@ macro_rules! kernels {
     ($hopper:literal; $($(#[$meta:meta])* $name:ident: $element:ty, $piece:ty, $k:literal, $tile:expr, $threads:literal;)*) => {
         listed! { $($name)* }
 
-        /// Uses the kernel for elements of so many bytes.
+        /// Uses the kernel for elements of `bytes` bytes.
         #[cfg(feature = "host")]
         pub fn choose<R>(bytes: usize, user: impl $crate::transpose::UseTranspose<R>) -> Option<R> {
             use $crate::{choice::UseKernel, transpose::Signature};

@@ -24,7 +24,7 @@ type Keys = KTile<f16, KMajor, KEYS>;
 type Values = KTile<f16, MnMajor, WIDTH>;
 const STAGE: u32 = 2 * Keys::BYTES + 2 * Values::BYTES;
 const ALL_QUERIES: u32 = 4 * Queries::BYTES;
-/// What the launch asks for: 1024 bytes to align the stages.
+/// The launch's dynamic shared memory: 1024 bytes to align the stages.
 pub const SHARED_BYTES: u32 = 1024 + ALL_QUERIES + STAGES * STAGE + Ring::<STAGES>::BYTES + Barrier::BYTES;
 
 /// Each query's mean of the values, weighted by the softmax of its products with the keys: `out` has a line of [`WIDTH`]

@@ -9,7 +9,7 @@ pub mod bytes {
     const STAGES: usize = 3;
     const TILE: usize = StageTile::<i8, AlongK, 64, 64>::BYTES;
     type Stages = Ring<STAGES, { 2 * TILE }>;
-    /// What the launch asks for: 1024 bytes to align the stages.
+    /// The launch's dynamic shared memory: 1024 bytes to align the stages.
     pub const SHARED_BYTES: usize = 1024 + Stages::TOTAL;
 
     /// C = A · B of bytes: a block for each 64 × 64 elements of C, a warp for 32 × 32 of them; A by rows, B by columns, rows of
@@ -96,7 +96,7 @@ pub mod both {
         type Half = SharedBox<u32, Swizzle128, Box2<32, 32>>;
         const BYTES: u32 = TensorMap::<u32, Swizzle128, Box2<32, 32>>::BOX_BYTES;
         let (base, rank, thread) = (SharedAddress::dynamic(), cluster::rank(), thread::thread_idx_x());
-        // SAFETY: room for two boxes and a barrier, at the same place in both blocks; nobody leaves while the other copies.
+        // SAFETY: room for two boxes and a barrier, at the same place in both blocks; neither leaves while the other copies.
         unsafe {
             let landed = Barrier::at(base.plus(2 * BYTES));
             if thread == 0 {

@@ -56,7 +56,7 @@ pub(crate) fn ln_of<T: Real>(x: Dd<T>) -> Dd<T> {
     ln_reduced(Dd { hi: m, lo }, k)
 }
 
-/// What the logarithm of x is if x is not finite and positive.
+/// The logarithm of an x that is not finite and positive.
 #[inline(always)]
 fn domain<T: Real>(x: T, inside: T) -> T {
     let inside = T::select(x == T::INFINITY, x, inside);

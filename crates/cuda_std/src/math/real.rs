@@ -244,7 +244,7 @@ pub(super) mod reciprocal {
         rounded::f64(x)
     }
 
-    /// What `rcp.rn` does for such numbers, without its slow path for the others.
+    /// `rcp.rn` for such numbers, without its slow path for the others.
     pub mod rounded {
         #[inline(always)]
         pub fn f32(x: f32) -> f32 {
@@ -279,7 +279,7 @@ pub(super) mod reciprocal {
     }
 }
 
-/// What `sqrt.rn` does for such numbers, without its slow path for the others.
+/// `sqrt.rn` for such numbers, without its slow path for the others.
 mod inner_root {
     use super::Real;
 

@@ -3,7 +3,7 @@
 use super::digits::{Binary, Decimal, OfF32, OfF64};
 use super::{Sink, Spec, Writer, flag, kind};
 
-/// What a formatter does with floats: a module that prints none need not contain the code for them.
+/// Formatting of floats behind a trait: a module that prints none need not contain the code for them.
 pub(crate) trait Floats: Copy {
     /// Writes the float with these bits.
     fn write<S: Sink>(self, writer: &mut Writer<'_, S>, spec: Spec, bits: u64, kind: u8);
@@ -57,7 +57,7 @@ impl Style {
     }
 }
 
-/// What a float's bits hold apart from the magnitude.
+/// A float's sign and class, without its magnitude.
 #[derive(Clone, Copy)]
 struct Class {
     negative: bool,

@@ -11,7 +11,7 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// What a script writes.
+/// The text that a script writes.
 fn written(script: &[u8], values: &[u64]) -> String {
     written_with(ForFloats::<true>, script, values)
 }

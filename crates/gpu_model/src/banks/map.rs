@@ -15,7 +15,7 @@ pub struct WordUse {
     pub lanes: Vec<usize>,
 }
 
-/// What one bank is asked for by one group of lanes.
+/// One bank's requests by one group of lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BankUse {
     pub bank: u32,
@@ -53,7 +53,7 @@ pub struct BankMap {
     pub bytes: u32,
     /// The groups with an active lane, in lane order.
     pub groups: Vec<Group>,
-    /// What the access costs.
+    /// The access's cost.
     pub cost: Wavefronts,
     /// Bytes that lanes receive.
     pub useful_bytes: u64,

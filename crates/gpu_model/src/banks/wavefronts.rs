@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LaneAddresses, WARP_LANES};
 
-/// What a warp instruction does to shared memory; only loads may join groups.
+/// Kind of a warp instruction's shared access; only loads may join groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -26,14 +26,14 @@ pub enum Access {
     Atomic,
     /// `atom.shared.cas`: each pass takes two wavefronts.
     CompareAndSwap,
-    /// `red.shared.add` of the constant 1, or `atom` whose result nobody reads: the chip counts the lanes of a word
+    /// `red.shared.add` of the constant 1, or `atom` whose result is unused: the chip counts the lanes of a word
     /// and adds once.
     Count,
-    /// What `cp.async.ca` writes.
+    /// A write of `cp.async.ca`.
     AsyncCopy,
 }
 
-/// What one warp instruction costs in shared memory.
+/// Cost of one warp instruction in shared memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wavefronts {
     /// Passes through shared memory, as `l1tex__data_pipe_lsu_wavefronts_mem_shared` counts them.

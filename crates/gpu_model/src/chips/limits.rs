@@ -1,4 +1,4 @@
-//! What one multiprocessor of each generation holds, and in which units it is handed out.
+//! Resources of a multiprocessor by generation, and their units of allocation.
 //!
 //! From the tables of technical specifications in NVIDIA's programming guides and the published occupancy
 //! calculator. A generation is found by its exact capability; a capability without a row has no limits rather than
@@ -185,7 +185,7 @@ pub fn generations() -> &'static [SmLimits] {
 }
 
 impl SmLimits {
-    /// Bytes of shared memory that a block takes which asks for so many: the system's share and the rounding included.
+    /// Bytes of shared memory that a block takes which asks for `asked`: the system's share and the rounding included.
     pub fn shared_of_block(&self, asked: u32) -> u32 {
         (asked + self.shared_reserved_per_block).next_multiple_of(self.shared_granularity)
     }

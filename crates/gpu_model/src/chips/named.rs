@@ -45,7 +45,7 @@ pub struct Chip {
     pub ecc: bool,
     /// Engines that copy beside kernels.
     pub copy_engines: u32,
-    /// What its tensor cores do.
+    /// Rates of its tensor cores.
     pub tensor: TensorRates,
     /// Where the virtual board sits.
     pub pci: PciId,
@@ -81,7 +81,7 @@ impl Chip {
         self.flops(self.sm.fp32_lanes)
     }
 
-    /// Operations per second, for so many multiply-adds of a multiprocessor in a clock.
+    /// Operations per second of `multiply_adds` by each multiprocessor in a clock.
     pub(crate) fn flops(&self, multiply_adds: u32) -> f64 {
         2.0 * f64::from(self.sms) * f64::from(multiply_adds) * f64::from(self.clock_khz) * 1e3
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A warp's access to global memory: bytes a lane, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pattern {
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub name: String,
     /// Bytes of each lane.
     pub bytes: u32,

@@ -84,7 +84,7 @@ pub struct Coalescing {
     pub rule: Rule,
     /// Bytes of each lane.
     pub bytes: u32,
-    /// What goes out, in the order of the rule.
+    /// Transactions, in the order of the rule.
     pub transactions: Vec<Transaction>,
     /// Distinct bytes that lanes asked for.
     pub useful_bytes: u64,

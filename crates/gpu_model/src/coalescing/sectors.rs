@@ -2,7 +2,7 @@
 
 use crate::{LaneAddresses, active_lanes};
 
-/// What global memory moves at least: an aligned piece of this many bytes.
+/// Smallest transfer of global memory: an aligned piece of this many bytes.
 pub const SECTOR_BYTES: u64 = 32;
 
 /// A line of the first cache.

@@ -1,4 +1,4 @@
-//! What would let a multiprocessor hold more warps of a kernel.
+//! Changes that let a multiprocessor hold more warps of a kernel.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::SmLimits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Use at most so many registers a thread.
+    /// Use at most this number of registers a thread.
     Registers(u32),
-    /// Use at most so many bytes of shared memory a block, static and dynamic together.
+    /// Use at most this number of bytes of shared memory a block, static and dynamic together.
     SharedMemory(u32),
-    /// Use so many threads a block.
+    /// Use this number of threads a block.
     Threads(u32),
 }
 

@@ -8,11 +8,11 @@ use crate::{Capability, SmLimits};
 /// One worked example: the question and the numbers that answer it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Example {
-    /// What is asked.
+    /// The question.
     pub question: &'static str,
     /// How it is computed.
     pub reasoning: String,
-    /// What comes out, with its unit.
+    /// The answer, with its unit.
     pub answer: String,
     /// The number in the answer.
     pub value: u32,

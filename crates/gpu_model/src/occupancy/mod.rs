@@ -1,7 +1,7 @@
 //! Occupancy: how many blocks of a kernel one multiprocessor holds at once, what stands in the way of more, and what
 //! would help.
 //!
-//! A multiprocessor has so many block slots, warp slots, registers and bytes of shared memory; a block takes its share
+//! A multiprocessor has a number of block slots, warp slots, registers and bytes of shared memory; a block takes its share
 //! of each, rounded up to what the hardware hands out. The scarcest resource decides.
 
 mod advice;
@@ -14,7 +14,7 @@ use crate::SmLimits;
 pub use advice::{Advice, Change};
 pub use examples::{Example, examples};
 
-/// What one block of a kernel takes.
+/// Resources that one block of a kernel takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockNeeds {
     pub threads: u32,
@@ -26,7 +26,7 @@ pub struct BlockNeeds {
     pub dynamic_shared: u32,
 }
 
-/// What can run out.
+/// A resource that can run out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
@@ -58,10 +58,10 @@ pub struct BlockLimit {
     pub blocks: Option<u32>,
 }
 
-/// What one multiprocessor holds of a kernel.
+/// Residency of a kernel on one multiprocessor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Occupancy {
-    /// What was asked about.
+    /// The request.
     pub needs: BlockNeeds,
     /// Resident blocks.
     pub blocks: u32,

@@ -1,4 +1,4 @@
-//! What could be done about what a line spends for nothing.
+//! Advice on the waste of a line.
 //!
 //! The same counts have several causes, and each has a remedy of its own: the strides between lanes tell them apart.
 
@@ -23,7 +23,7 @@ const WORD: u64 = 4;
 const ALL_BANKS: u64 = 128;
 
 impl InstructionCounts {
-    /// What could be done, a sentence each.
+    /// Remedies, a sentence each.
     pub fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         let counters = &self.counters;
@@ -38,7 +38,7 @@ impl InstructionCounts {
         advice
     }
 
-    /// What a tile in shared memory would save, if it is worth one.
+    /// The saving of a tile in shared memory, if it is worth one.
     pub fn reuse_advice(&self) -> Option<String> {
         let fetches = self.fetches().filter(|&fetches| fetches >= REFETCHED)?;
         let read = self.counters.global_read();

@@ -1,6 +1,6 @@
-//! What a line costs at least, so that lines can be ranked.
+//! Lower bound of a line's cost, by which lines are ranked.
 //!
-//! Each unit of a multiprocessor needs so many clocks for what a line asks of it, at the rates that are published: an
+//! Each unit of a multiprocessor needs a number of clocks for a line's requests, at the rates that are published: an
 //! instruction for each scheduler, 128 bytes of shared memory or of the first cache, the chip's bandwidth over its
 //! multiprocessors, the tensor cores' peak. The units work side by side, so a line costs what the busiest takes. That ranks
 //! lines; it is no forecast of time, in which latency, caches and other lines have their part.
@@ -39,7 +39,7 @@ impl Unit {
     }
 }
 
-/// What one multiprocessor does in a clock.
+/// Rates of one multiprocessor, per clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     schedulers: f64,
@@ -84,7 +84,7 @@ pub struct Cost {
 }
 
 impl InstructionCounts {
-    /// What it costs at least.
+    /// Lower bound of its cost.
     pub fn cost(&self, rates: &Rates) -> Cost {
         let (read, counters) = (self.counters.global_read(), &self.counters);
         let cached = [counters.global_load, counters.global_store, counters.global_atomic];

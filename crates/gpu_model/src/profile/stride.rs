@@ -55,7 +55,7 @@ impl Strides {
     }
 }
 
-/// Those of so many accesses that are alike.
+/// Counters of a number of equal accesses.
 impl Mul<u64> for Strides {
     type Output = Self;
 

@@ -152,7 +152,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What follows a label: code, or the table that a directive defines.
+    /// The target of a label: code, or the table that a directive defines.
     fn labelled(&mut self, name: Name, position: Position) -> Result<Statement> {
         let word = self.dot_word();
         match word {

@@ -28,7 +28,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `8.6`. Any version is accepted: what it introduced matters only to whoever executes the module.
+    /// `8.6`. Any version is accepted: what it introduced matters only where the module is executed.
     fn version(&mut self) -> Result<(u32, u32)> {
         let parts = self.text().split_once('.').filter(|_| matches!(self.token.kind, Kind::Double(_)));
         let numbers = parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));

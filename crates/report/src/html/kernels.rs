@@ -1,4 +1,4 @@
-//! What is known of each kernel: its lines, occupancy and advice, in parts that open, those of a family within one.
+//! Details of each kernel: its lines, occupancy and advice, in parts that open, those of a family within one.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use super::{
 use crate::{svg::escape, text::counted, unit::grouped};
 
 /// A part that opens for each family, and in it one for each kernel. The identifiers stand inside of what opens: a link to
-/// what is inside opens it, without a script.
+/// something inside opens it, without a script.
 pub(super) fn details(out: &mut String, families: &[Family], chip: &Chip, rates: &Rates) {
     out.push_str("<section id=\"kernels\" aria-labelledby=\"kernels-title\">\n");
     out.push_str("<h2 id=\"kernels-title\">Kernels</h2>\n");
@@ -79,7 +79,7 @@ fn detail(out: &mut String, kernel: &Kernel, level: u32, chip: &Chip, rates: &Ra
     out.push_str("</div></details>\n");
 }
 
-/// What could be done about the lines that cost most.
+/// Advice on the lines that cost most.
 fn advice(out: &mut String, kernel: &Kernel, level: u32, rates: &Rates) {
     /// Lines that are told, those below them wait until they are the most expensive.
     const MOST: usize = 5;
@@ -138,7 +138,7 @@ fn occupancy(out: &mut String, kernel: &Kernel, level: u32, chip: &Chip) {
             Resource::SharedMemory => crate::unit::size(count.into()),
             _ => grouped(count.into()),
         };
-        // What is used up at full occupancy stands in nobody's way.
+        // A resource used up at full occupancy limits nothing.
         let limits = found.limited_by.contains(&resource) && found.fraction < 1.0;
         let (class, mark) = if limits { ("bar limit", ", limits") } else { ("bar", "") };
         let _ = writeln!(

@@ -23,7 +23,7 @@ fn indent<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
     lines.map(|line| line.len() - line.trim_start_matches(' ').len()).min().unwrap_or(0)
 }
 
-/// What is said of a line before its source, a column each.
+/// Columns of a line before its source.
 const COLUMNS: [&str; 8] =
     ["cost", "busy with", "instructions", "lanes", "wavefronts", "conflicts", "sectors", "fetches"];
 

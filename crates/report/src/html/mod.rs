@@ -43,7 +43,7 @@ pub struct Kernel {
     pub family: Option<String>,
     /// The launch that is shown.
     pub launch: LaunchProfile,
-    /// What all its launches did.
+    /// Counters of all its launches.
     pub whole: InstructionCounts,
     /// A few words on the size, such as `512×512`.
     pub size: String,
@@ -74,7 +74,7 @@ impl Kernel {
             .map(|operations| operations / moved)
     }
 
-    /// What all its launches cost.
+    /// Cost of all its launches.
     fn cost(&self, rates: &Rates) -> Cost {
         self.whole.cost(rates)
     }
@@ -211,7 +211,7 @@ fn figure(out: &mut String, name: &str, svg: &str, caption: &str) {
     out.push_str("</figure>\n");
 }
 
-/// What the page's words mean.
+/// Meanings of the page's words.
 fn words(out: &mut String) {
     out.push_str("<section id=\"words\" aria-labelledby=\"words-title\">\n");
     out.push_str("<h2 id=\"words-title\">Words</h2>\n<dl>\n");

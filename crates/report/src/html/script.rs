@@ -1,4 +1,4 @@
-//! What the page does by itself: folds families, sorts by a column, filters by name, and opens what a link leads to.
+//! The page's script: folds families, sorts by a column, filters by name, and opens what a link leads to.
 
 /// Runs at the page's end. It adds the controls, so that who has no scripts sees none that do nothing.
 pub(super) const SCRIPT: &str = r##"

@@ -42,7 +42,7 @@ pub(super) fn families<'a>(kernels: &'a [Kernel], rates: &Rates) -> Vec<Family<'
     families
 }
 
-/// What is badly used, and therefore red. The one place that says from where on.
+/// Thresholds from which a use is bad, and therefore red. The one place that says so.
 pub(super) trait Bad {
     /// A quarter of the lanes or more is idle.
     fn diverges(&self) -> bool;
@@ -73,7 +73,7 @@ impl Bad for InstructionCounts {
     }
 }
 
-/// What a kernel wastes, in words; each kind by itself, since they are not of one unit.
+/// A kernel's waste in words; each kind by itself, since units differ.
 pub(super) fn verdict(kernel: &Kernel) -> String {
     let work = kernel.launch.work();
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ pub(super) fn verdict(kernel: &Kernel) -> String {
     }
 }
 
-/// What the table says of a kernel, a column each.
+/// The table's columns for a kernel.
 const COLUMNS: [&str; 7] = ["cost", "busy with", "lanes", "conflicts", "used", "fetches", "occupancy"];
 
 /// A cell: what it says, what it is sorted by, and whether it is red.

@@ -11,7 +11,7 @@ pub struct Mark {
     pub name: String,
     /// Operations per byte of global traffic.
     pub intensity: f64,
-    /// What does most of its operations.
+    /// The unit of most of its operations.
     pub arithmetic: Arithmetic,
     /// The roof over it: what the chip does at most of that arithmetic.
     pub roof: Roofline,
@@ -124,7 +124,7 @@ pub fn roofline(name: &str, lines: &Roofline, marks: &[Mark]) -> String {
     drawing.finish(name, &description)
 }
 
-/// What is done under a roof: the kinds of arithmetic of the marks that have it.
+/// Labels of a roof: the kinds of arithmetic of the marks that have it.
 fn under(roof: &Roofline, f32_roof: &Roofline, marks: &[&Mark]) -> String {
     let mut kinds: Vec<&str> = Vec::new();
     let f32_itself = (roof == f32_roof).then_some(Arithmetic::F32);

@@ -19,7 +19,7 @@ pub struct Point {
     pub roof: Roofline,
 }
 
-/// What the heights' labels take to the left of the picture.
+/// Width of the heights' labels to the left of the picture.
 const MARGIN: usize = 17;
 const ROWS: usize = 14;
 

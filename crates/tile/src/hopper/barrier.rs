@@ -7,7 +7,7 @@ use crate::SharedAddress;
 /// A barrier in shared memory.
 ///
 /// A phase ends when the arrivals that [`init`](Self::init) was told have come and all bytes that were announced have
-/// landed; the next begins at once. Phases are told apart by their parity. Whoever waits knows which one it needs; a
+/// landed; the next begins at once. Phases are told apart by their parity. A waiting thread knows which one it needs; a
 /// wait for parity 1 on a new barrier returns at once, as if a phase had ended before the first.
 #[doc(alias = "mbarrier")]
 #[derive(Clone, Copy)]

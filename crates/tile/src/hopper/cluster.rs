@@ -1,6 +1,6 @@
 //! Clusters: blocks that run at the same time on neighbouring multiprocessors, and reach each other's shared memory.
 //!
-//! What two blocks both need, each copies half of for both (multicast):
+//! Of data that two blocks both need, each copies half for both (multicast):
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -18,7 +18,7 @@
 //!     type Half = SharedBox<u32, Swizzle128, Box2<32, 32>>;
 //!     const BYTES: u32 = TensorMap::<u32, Swizzle128, Box2<32, 32>>::BOX_BYTES;
 //!     let (base, rank, thread) = (SharedAddress::dynamic(), cluster::rank(), thread::thread_idx_x());
-//!     // SAFETY: room for two boxes and a barrier, at the same place in both blocks; nobody leaves while the other copies.
+//!     // SAFETY: room for two boxes and a barrier, at the same place in both blocks; neither leaves while the other copies.
 //!     unsafe {
 //!         let landed = Barrier::at(base.plus(2 * BYTES));
 //!         if thread == 0 {
@@ -99,7 +99,7 @@ pub unsafe fn sync_barriers() {
     }
 }
 
-/// Says that this thread reaches into no other block any more, and expects nobody to reach into its own on its behalf:
+/// Says that this thread reaches into no other block any more, and expects no block to reach into its own on its behalf:
 /// the first half of leaving. [`wait_leaving`] is the other; between them there is time to store results.
 ///
 /// # Safety

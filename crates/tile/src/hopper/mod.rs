@@ -6,7 +6,7 @@
 //! ([`KTile`], [`Multiply`]); the sums stay in registers, and may be the left operand of another product ([`Rows`]). A
 //! [`Ring`] of stages lets copies run ahead of products, and [`cluster`] lets two blocks share what they copy.
 //!
-//! What can be told when the kernel is compiled is in the types: a tile of shared memory has the element, the order and
+//! Facts known when the kernel is compiled are in the types: a tile of shared memory has the element, the order and
 //! the number of lines of what lies in it, so that it takes only boxes of a map with the same element, box and swizzle,
 //! and gives only descriptors that say the same.
 //!

@@ -169,7 +169,7 @@ pub struct Descriptor<T, M, const LINES: u32> {
 }
 
 impl<T: Element, M: Major<T>, const LINES: u32> Descriptor<T, M, LINES> {
-    /// What to add for the next of a tile's four steps, in units of 16 bytes: 32 bytes along the line; or 16 lines.
+    /// The step to the next of a tile's four steps, in units of 16 bytes: 32 bytes along the line; or 16 lines.
     pub(super) const STEP: u32 = if M::ACROSS { 16 * 128 / 16 } else { 32 / 16 };
 
     #[inline(always)]

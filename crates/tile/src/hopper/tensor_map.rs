@@ -16,7 +16,7 @@ use crate::sealed::Sealed;
 pub trait Swizzle: Sealed + Copy + 'static {
     /// The most bytes that a box has along its innermost dimension.
     const SPAN: u32;
-    /// What the address of a box is a multiple of, so that the pattern begins where the box does.
+    /// Alignment of a box's address, so that the pattern begins where the box does.
     const ALIGN: u32;
     /// The driver's `CUtensorMapSwizzle`.
     const DRIVER: u32;

@@ -102,7 +102,7 @@ sums! {
 #[doc(alias = "wgmma")]
 #[doc(alias = "wgmma.mma_async")]
 pub trait Multiply<const N: u32>: Element {
-    /// What a thread keeps.
+    /// A thread's registers.
     type Sums: Sums;
 
     /// Adds the product of two tiles of 128 bytes of k to `sums`, or begins with it unless `keep`; then waits until the

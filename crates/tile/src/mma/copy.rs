@@ -22,7 +22,7 @@ pub struct Matrix<T> {
 
 /// One of `THREADS` threads that copy a tile stage by stage.
 ///
-/// Neighbouring threads copy neighbouring chunks of a line, and the same thread takes every so many lines. What lies
+/// Neighbouring threads copy neighbouring chunks of a line, and the same thread takes lines at a fixed distance. Data
 /// beyond the matrix, whole lines or the end of a chunk, becomes zero and is not read.
 #[doc(alias = "cp.async")]
 pub struct Filler<T, O, const EXTENT: usize, const DEPTH: usize, const THREADS: usize> {
@@ -33,7 +33,7 @@ pub struct Filler<T, O, const EXTENT: usize, const DEPTH: usize, const THREADS: 
     /// Bytes of this thread's chunks that the matrix has, from the end of its extent (`AcrossK`), or one bit for each of
     /// its lines (`AlongK`).
     inside: u32,
-    /// What is left of K from this thread's first line or chunk on: bytes (`AlongK`) or lines (`AcrossK`).
+    /// The rest of K from this thread's first line or chunk on: bytes (`AlongK`) or lines (`AcrossK`).
     left: i32,
     kind: PhantomData<O>,
 }
@@ -84,7 +84,7 @@ impl<T: Copy, O: Order, const EXTENT: usize, const DEPTH: usize, const THREADS: 
     /// Starts the copies of the next `DEPTH` elements of K into the stage at offset `stage`, with zeros beyond the matrix.
     ///
     /// # Safety
-    /// Nobody reads the stage; the matrix is where it was said to be.
+    /// No thread reads the stage; the matrix is where it was said to be.
     #[inline(always)]
     pub unsafe fn fill(&mut self, stage: u32) {
         let end = self.left.clamp(0, 16) as u32;

@@ -78,7 +78,7 @@ impl Number for i32 {
 /// A type that tensor cores multiply. Sealed: fragments are read as its size says.
 #[doc(alias = "mma.sync")]
 pub trait Element: Sealed + Copy {
-    /// What the products are added in.
+    /// The type of the sums.
     type Sum: Number;
 
     /// D += A · B for one 16 × 8 piece: four words of A, two of B.

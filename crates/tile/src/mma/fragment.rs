@@ -1,4 +1,4 @@
-//! What a lane holds of each matrix of one `mma.sync`.
+//! A lane's part of each matrix of one `mma.sync`.
 //!
 //! With *g* = lane / 4 and *t* = lane % 4, a word is 4 bytes of a row of A or of a column of B along K:
 //!

@@ -81,7 +81,7 @@ impl<T: Element, O: Order, const EXTENT: usize, const DEPTH: usize, const BLOCKS
     /// Both numbers should be known to the compiler, as the counters of unrolled loops are.
     ///
     /// # Safety
-    /// The stage has landed for all threads and nobody fills it; the reader is one of rows; all lanes of the warp come
+    /// The stage has landed for all threads and no thread fills it; the reader is one of rows; all lanes of the warp come
     /// here together.
     #[inline(always)]
     pub unsafe fn rows(&self, stage: u32, block: usize, step: usize) -> RowFragment<T> {

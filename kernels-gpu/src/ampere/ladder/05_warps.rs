@@ -1,6 +1,6 @@
 //! Warp tiles: each warp has its own square of C, each thread 16 × 8 elements of it.
 //!
-//! What a warp reads of shared memory is what its lanes read together. With 16 lanes side by side a warp reads 2 × 64 rows
+//! A warp's reads of shared memory are those of its lanes together. With 16 lanes side by side a warp reads 2 × 64 rows
 //! and 128 columns for its 32 · 64 elements of C. A square of 64 × 64 for 4 × 8 lanes reads 64 and 64 for twice as many.
 //! Lanes are numbered in the order of a Z (lane and lane ^ 1 share rows, lane and lane ^ 2 columns), so that half the lanes
 //! of a 16-byte load want the words of the other half: 2 wavefronts instead of 4. And with 16 × 8 elements a thread, 6

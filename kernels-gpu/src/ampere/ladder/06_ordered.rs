@@ -1,6 +1,6 @@
 //! The order of the multiply-adds: a block computes 128 × 256 elements of C, a warp 64 × 64, a thread 16 × 8.
 //!
-//! What limits a product of this kind is not memory but the issue of instructions: one multiply-add a cycle for each
+//! The limit of a product of this kind is not memory but the issue of instructions: one multiply-add a cycle for each
 //! quarter of a multiprocessor, and every other instruction takes a slot from it. So:
 //! - 128 multiply-adds of a thread share 6 loads of 16 bytes from shared memory.
 //! - Lanes are numbered so that neighbours want the same words: each of these loads is 2 wavefronts, not 4.

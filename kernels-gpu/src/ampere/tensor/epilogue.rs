@@ -78,7 +78,7 @@ struct Two([u32; 2]);
 ///
 /// # Safety
 /// C holds the matrix that `p` describes, its first element and pitch at multiples of 16 bytes; all lanes of the warp
-/// come here together, with 9,216 bytes of dynamic shared memory a warp that nobody else uses any more.
+/// come here together, with 9,216 bytes of dynamic shared memory a warp that no other thread uses any more.
 #[inline(always)]
 pub(super) unsafe fn store<T: Stored>(p: TensorGemm, c: *mut u8, sums: &[[Sums<T>; 8]; 4], patch: Patch) {
     // SAFETY: the caller's promise; every offset is below the warp's own ROWS * PITCH words.

@@ -198,7 +198,7 @@ unsafe fn store_16(to: u32, words: [u32; 4]) {
 /// A type that is multiplied, and its kernel.
 #[cfg(feature = "host")]
 pub trait Family {
-    /// What the kernel's signature has for it.
+    /// Its type in the kernel's signature.
     type Passed;
     fn choose<R>(user: impl UseKernel<Signature<Self::Passed>, R>) -> R;
 }

@@ -13,7 +13,7 @@ pub const EACH: u32 = 8;
 /// Elements of a line that a block copies.
 pub const PIECE: u32 = THREADS * EACH;
 
-/// What is copied where, in elements.
+/// Source and target of a copy, in elements.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "host", derive(cust_core::DeviceCopy))]

@@ -218,7 +218,7 @@ impl<T: Element, A: Order, B: Order, const D: usize> Readers<T, A, B, D> {
     }
 }
 
-/// What a warp multiplies in one step of K: 64 rows and 64 columns.
+/// A warp's part of one step of K: 64 rows and 64 columns.
 struct Operands<T> {
     a: [RowFragment<T>; 4],
     b: [[ColumnFragment<T>; 2]; 4],
@@ -247,7 +247,7 @@ impl<T: Element> Operands<T> {
 /// A type that is multiplied, and its kernels.
 #[cfg(feature = "host")]
 pub trait Family {
-    /// What the kernels' signature has for it.
+    /// Its type in the kernels' signature.
     type Passed;
     const KERNELS: &'static [cuda_std::Description];
     /// Uses the kernel for operands that are stored so.

@@ -19,7 +19,7 @@ pub const fn row_length(n: u32) -> u32 {
     n.next_multiple_of(4)
 }
 
-/// From so many parts on, [`fn@product_sum_many`] adds them.
+/// From this number of parts on, [`fn@product_sum_many`] adds them.
 pub const MANY: u32 = 16;
 /// How many threads of [`fn@product_sum_many`] share the parts of four columns.
 pub const GROUPS: usize = 8;

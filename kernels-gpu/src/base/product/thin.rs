@@ -102,7 +102,7 @@ impl Thin {
                         four[l as usize] = unsafe { *from };
                     }
                 }
-                // SAFETY: within the piece, which nobody reads between the barriers.
+                // SAFETY: within the piece, which no thread reads between the barriers.
                 unsafe { *piece.wrapping_add((half * CHUNK + k) as usize) = Four(four) };
                 k += BLOCK;
             }
@@ -363,7 +363,7 @@ pub unsafe fn product_thin_columns(p: Thin, large: *const f32, thin: *const f32,
         for thin in 0..WIDTH {
             cuda_std::unroll!(full);
             let at = (warp as usize * WIDTH + thin) * 32 + lane as usize;
-            // SAFETY: this thread's own word, which nobody reads between these barriers.
+            // SAFETY: this thread's own word, which no other thread reads between these barriers.
             unsafe { *all.wrapping_add(at) = sums[line][thin] };
         }
         thread::sync_threads();

@@ -48,7 +48,7 @@ pub unsafe fn hopper_one_group(
             parity ^= 1;
             <bf16 as Multiply<BLOCK_N>>::multiply(&mut sums, tile_a.whole(), tile_b.whole(), k > 0);
             <bf16 as Multiply<BLOCK_N>>::finish(&mut sums);
-            // Nobody reads the stage any more.
+            // No thread reads the stage any more.
             thread::sync_threads();
             k += 64;
         }

@@ -107,7 +107,7 @@ pub(crate) fn j1(x: f64) -> f64 {
     if x.is_sign_negative() { -result } else { result }
 }
 
-/// What Y of `x` is if x is not finite and positive.
+/// Y of an `x` that is not finite and positive.
 #[inline(always)]
 fn y_cases(x: f64) -> f64 {
     if x == 0.0 {

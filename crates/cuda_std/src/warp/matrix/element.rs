@@ -1,4 +1,4 @@
-//! What matrices are made of.
+//! Elements of matrices.
 
 use super::sealed::Sealed;
 use half::{bf16, f16};
@@ -51,7 +51,7 @@ pub(super) fn splat<T: Element>(value: T) -> Registers {
     note = "the elements are f16, bf16, f32 (as TF32), f64, i8, u8, i32 and bool"
 )]
 pub trait MatrixElement: Element {
-    /// What products are summed in.
+    /// The type of the sums.
     type Accumulator: AccumulatorElement;
     /// The type in which a lane stores it.
     type Storage: Copy;
@@ -65,7 +65,7 @@ pub trait MatrixElement: Element {
     note = "the accumulators are f32, f16, i32 and f64"
 )]
 pub trait AccumulatorElement: Element {
-    /// What a lane keeps it as.
+    /// A lane's registers of it.
     type Storage: Copy;
     /// How many a lane holds at most.
     const ELEMENTS_PER_THREAD: usize;

@@ -208,7 +208,7 @@ where
 
 /// Multiplies several fragments.
 pub trait BatchMma<A, B>: Sized {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Each `a` · `b` + each of these.

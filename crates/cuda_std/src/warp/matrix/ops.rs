@@ -81,7 +81,7 @@ where
     LA: Layout,
     LB: Layout,
 {
-    /// What comes of it.
+    /// The result.
     type Output: AccumulatorElement;
 
     /// `a` · `b` + `c`. All lanes of the warp must call this.
