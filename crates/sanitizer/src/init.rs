@@ -407,6 +407,7 @@ mod tests {
             scope: virtual_gpu::observer::Scope::Block,
             non_coherent: false,
             used: u32::MAX,
+            image: false,
             registers: Named::new(0, 4, slots),
             values: None,
             swap: None,

@@ -144,6 +144,8 @@ pub struct Access<'a> {
     /// Bytes of a lane's access that the program uses, from bit 0 on: all, but for a load that the compiler has widened
     /// (`.pragma "used_bytes_mask …"`).
     pub used: u32,
+    /// By a texture or a surface: to the texels of one lane.
+    pub image: bool,
     /// Registers loaded into or stored from, one per element. Empty for an observer without
     /// [`BlockObserver::REGISTERS`].
     pub registers: Named<'a>,

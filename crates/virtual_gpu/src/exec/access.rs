@@ -193,6 +193,7 @@ pub(super) fn notify<O: BlockObserver>(
         scope: shape.scope,
         non_coherent: shape.non_coherent,
         used: shape.used,
+        image: false,
         registers: Named::new(view.base, view.rows * 4, named),
         values: (shape.kind == AccessKind::Store).then(|| values(view.registers)),
         swap: (shape.swap != NONE)

@@ -202,6 +202,7 @@ impl Machine<'_> {
                 scope: Scope::Block,
                 non_coherent: false,
                 used: ALL_BYTES,
+                image: false,
                 registers: Named::default(),
                 values: None,
                 swap: None,

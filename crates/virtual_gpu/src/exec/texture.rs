@@ -9,6 +9,7 @@ use super::extension::{Execute, Machine};
 use super::reach::outside;
 use crate::alu::half;
 use crate::fault::FaultKind;
+use crate::form::op::ALL_BYTES;
 use crate::form::registers::{NONE, Slot, lanes_of};
 use crate::form::texture::{
     IsType, Level, Opaque, Outside, Query, Question, Result4, SurfaceAccess, SurfaceAction, SurfaceReduction,
@@ -39,6 +40,8 @@ fn show(machine: &mut Machine<'_>, at: At, shown: &Shown<'_>, addresses: &[u64; 
         order: Order::Weak,
         scope: Scope::Block,
         non_coherent: read_only,
+        used: ALL_BYTES,
+        image: true,
         registers: Named::new(base, shown.width.max(4), shown.data),
         values: None,
         swap: None,

@@ -147,6 +147,10 @@ impl Tally {
 
     #[inline]
     pub fn access(&mut self, code: &Code, owners: &mut Option<Owners>, pc: u32, access: &Access<'_>) {
+        // Their sectors have no measured rule.
+        if access.image {
+            return;
+        }
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
             *reached(&mut self.memory_instructions, access.space) += 1;
             return;
