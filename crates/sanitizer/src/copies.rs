@@ -14,6 +14,8 @@ struct Copy {
     tied: Option<(u64, bool)>,
     shared: u64,
     bytes: u32,
+    /// The instruction that started it.
+    pc: u32,
 }
 
 #[derive(Debug, Default)]
@@ -47,13 +49,21 @@ pub struct Copies {
 
 impl Copies {
     /// A thread has started a copy.
-    pub fn started(&mut self, thread: u32, shared: u64, bytes: u32) {
+    pub fn started(&mut self, thread: u32, shared: u64, bytes: u32, pc: u32) {
         self.by_thread.entry(thread).or_default().started.push(Copy {
             group: None,
             tied: None,
             shared,
             bytes,
+            pc,
         });
+    }
+
+    /// A thread ends: the instruction and the destination of the first copy that it has not waited for. Those that are to land in
+    /// a phase of an `mbarrier` are for others to wait for.
+    pub fn forgotten(&self, thread: u32) -> Option<(u32, u64)> {
+        let copies = self.by_thread.get(&thread)?;
+        copies.started.iter().find(|copy| copy.tied.is_none()).map(|copy| (copy.pc, copy.shared))
     }
 
     /// It closes what it started into a group.

@@ -252,3 +252,40 @@ fn the_result_of_a_product_is_used_when_it_was_awaited_and_only_moved_before() {
         assert_eq!(!found.is_empty(), races, "{before}{after} {found:#?}");
     }
 }
+
+/// A thread copies, and ends without a wait if there is none in place of `WAIT`.
+const COPIES: &str = r"
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copies(.param .u64 in, .param .u64 out)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<3>;
+    .shared .align 16 .b8 tile[256];
+    ld.param.u64 %rd1, [in];
+    mov.u32 %r1, %tid.x;
+    shl.b32 %r2, %r1, 2;
+    cvt.u64.u32 %rd2, %r2;
+    add.s64 %rd1, %rd1, %rd2;
+    mov.u32 %r3, tile;
+    add.u32 %r3, %r3, %r2;
+    cp.async.ca.shared.global [%r3], [%rd1], 4;
+    cp.async.commit_group;
+    WAIT
+    ret;
+}";
+
+#[test]
+fn copies_under_way_at_the_end_are_forgotten() {
+    let found = |wait: &str| findings(&COPIES.replace("WAIT", wait), "copies", Launch::new(2, 64), 64, None);
+    for waits in ["cp.async.wait_group 0;", "cp.async.wait_all;"] {
+        assert_eq!(found(waits), []);
+    }
+    for forgets in ["", "cp.async.wait_group 1;"] {
+        let found = found(forgets);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!((found[0].check, found[0].severity), (Check::Race, Severity::Warning));
+        assert!(found[0].message.contains("ends while its asynchronous copy"), "{found:#?}");
+    }
+}

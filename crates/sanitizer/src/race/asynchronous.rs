@@ -55,7 +55,7 @@ impl BlockRaces {
         for lane in lanes(at.lanes) {
             let address = shared[lane as usize];
             self.write_later(at, lane, (address, bytes), Some(source(lane)), &mut report);
-            self.copies.started(at.warp * 32 + lane, address, bytes);
+            self.copies.started(at.warp * 32 + lane, address, bytes, at.pc);
         }
     }
 
@@ -99,6 +99,14 @@ impl BlockRaces {
                 land(&mut self.shared.hold().shadow, &by, address, bytes);
             }
         }
+    }
+
+    /// Threads end: of the first that has copies under way, its lane, and the instruction and the destination of a copy.
+    pub(super) fn copies_forgotten(&self, at: At) -> Option<(u32, u32, u64)> {
+        lanes(at.lanes).find_map(|lane| {
+            let (pc, address) = self.copies.forgotten(at.warp * 32 + lane)?;
+            Some((lane, pc, address))
+        })
     }
 
     /// A bulk copy into shared memory was issued by the lane of `at`, to complete on an `mbarrier`.

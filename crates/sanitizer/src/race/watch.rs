@@ -105,6 +105,9 @@ impl Tool for BlockRaces {
     }
 
     fn exit(&mut self, at: At, reporter: &mut Reporter) {
+        if let Some((lane, pc, address)) = self.copies_forgotten(at) {
+            reporter.copy_forgotten(at.warp, lane, pc, address);
+        }
         self.ended(at).iter().for_each(|late| reporter.block_gone(late));
     }
 

@@ -99,6 +99,17 @@ impl Reporter {
         });
     }
 
+    /// A thread has ended, and has not waited for an asynchronous copy that it started.
+    pub fn copy_forgotten(&mut self, warp: u32, lane: u32, pc: u32, address: u64) {
+        self.note(Check::Race, "forgotten", [pc, pc], |reporter| Told {
+            severity: Severity::Warning,
+            message: "a thread ends while its asynchronous copy may still write shared memory".into(),
+            object: Some(reporter.object(MemorySpace::Shared, address)),
+            sites: vec![reporter.site("copy", pc, reporter.block, warp, lane)],
+            help: "wait for all groups before the kernel ends (`cp.async.wait_all`): the memory may be another block's by then",
+        });
+    }
+
     /// The shared memory of another block of the cluster was used by this access, and that block may have ended before.
     pub fn block_gone(&mut self, access: &Stamp) {
         let what = if access.writes() { "write" } else { "read" };
