@@ -2,14 +2,18 @@
 #![cfg(feature = "foreign")]
 
 use cust::event::{Event, EventFlags};
-use cust::memory::AsyncCopyDestination;
+use cust::memory::{AsyncCopyDestination, LockedBuffer};
 use cust::prelude::*;
 use cust::stream::StreamWaitEventFlags;
+use cust::sys;
 use warpsmith_cuda::abi::{CUresult, Out};
 use warpsmith_cuda::entry::graphs::{
     cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture,
 };
-use warpsmith_cuda::entry::memory::{cuMemAllocAsync, cuMemFreeAsync, cuMemsetD8_v2};
+use warpsmith_cuda::entry::memory::{
+    cuMemAllocAsync, cuMemFree_v2, cuMemFreeAsync, cuMemcpyDtoD_v2, cuMemcpyDtoH_v2, cuMemcpyHtoD_v2,
+    cuMemsetD8_v2,
+};
 
 /// Writes `p[tid]`; with `skip` not 0 also reads its neighbour's without a barrier, through shared memory.
 const KERNEL: &str = "
@@ -233,4 +237,125 @@ fn a_fill_beyond_its_buffer_fails_the_test() {
     let out = DeviceBuffer::from_slice(&[0u32; 64]).unwrap();
     // SAFETY: nothing is written: the range is refused.
     assert_ne!(unsafe { cuMemsetD8_v2(out.as_device_ptr().as_raw(), 0, 257) }, CUresult::SUCCESS);
+}
+
+/// Reads `from[tid]` and a static, and writes neither.
+const READS: &str = "
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .global .align 4 .u32 FACTOR = 3;
+.visible .entry reads(.param .u64 from, .param .u64 to)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [to];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    ld.global.u32 %r2, [%rd1];
+    ld.global.u32 %r3, [FACTOR];
+    mul.lo.u32 %r2, %r2, %r3;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}";
+
+/// Launches a kernel of 64 threads on a stream that the default stream does not wait for, and does something before it waits for
+/// it. `cust`'s own streams are none such.
+///
+/// # Safety
+/// The parameters are the kernel's, and their memory has an element for each thread.
+unsafe fn in_flight(kernel: &Function<'_>, parameters: [u64; 2], meanwhile: impl FnOnce()) {
+    let mut stream = std::ptr::null_mut();
+    let mut parameters =
+        parameters.each_ref().map(|parameter| std::ptr::from_ref(parameter).cast_mut().cast());
+    // SAFETY: the places live longer than the calls; the caller vouches for the parameters.
+    unsafe {
+        assert_eq!(sys::cuStreamCreate(&mut stream, 1), sys::cudaError_enum::CUDA_SUCCESS);
+        let (kernel, parameters) = (kernel.to_raw(), parameters.as_mut_ptr());
+        let launched =
+            sys::cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, stream, parameters, std::ptr::null_mut());
+        assert_eq!(launched, sys::cudaError_enum::CUDA_SUCCESS);
+        meanwhile();
+        sys::cuStreamSynchronize(stream);
+    }
+}
+
+/// What the host does, by raw calls, to the memory of a kernel in flight: what it reads, what it writes, and a static.
+fn meanwhile(host: impl FnOnce([u64; 3])) {
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(READS, &[]).unwrap();
+    let [from, to] = [0, 0].map(|_| DeviceBuffer::from_slice(&[1u32; 64]).unwrap());
+    let factor = module.get_global::<u32>(c"FACTOR").unwrap();
+    let factor = format!("{factor:p}");
+    let factor = u64::from_str_radix(factor.trim_start_matches("0x"), 16).unwrap();
+    let function = module.get_function("reads").unwrap();
+    let [from, to] = [&from, &to].map(|buffer| buffer.as_device_ptr().as_raw());
+    // SAFETY: both buffers have an element for each thread.
+    unsafe { in_flight(&function, [from, to], || host([from, to, factor])) };
+}
+
+/// Each host action with whether it clashes.
+macro_rules! meanwhile {
+    ($($test:ident: $expected:literal, |$memory:ident| $call:expr;)*) => {$(
+        #[test]
+        #[should_panic(expected = $expected)]
+        fn $test() {
+            let _checked = warpsmith_cuda::checked();
+            // SAFETY: the host's side of the copy has the bytes that it copies.
+            meanwhile(|$memory| assert_eq!(unsafe { $call }, CUresult::SUCCESS));
+        }
+    )*};
+}
+meanwhile! {
+    a_copy_to_what_a_kernel_in_flight_reads: "in a call that waits",
+        |memory| cuMemcpyHtoD_v2(memory[0], [0u32; 64].as_ptr().cast(), 256);
+    a_copy_to_a_static_that_a_kernel_in_flight_reads: "in a call that waits",
+        |memory| cuMemcpyHtoD_v2(memory[2], [0u32; 1].as_ptr().cast(), 4);
+    a_copy_of_what_a_kernel_in_flight_writes: "in a call that waits",
+        |memory| cuMemcpyDtoH_v2([0u32; 64].as_mut_ptr().cast(), memory[1], 256);
+    a_copy_within_what_a_kernel_in_flight_writes: "in a call that waits",
+        |memory| cuMemcpyDtoD_v2(memory[1], memory[0], 256);
+    a_fill_of_what_a_kernel_in_flight_reads: "on the default stream",
+        |memory| cuMemsetD8_v2(memory[0], 0, 256);
+}
+
+/// Memory of a pool is freed by the call that does not wait for its streams.
+#[test]
+#[should_panic(expected = "the free in a call that waits")]
+fn a_free_of_pool_memory_that_a_kernel_in_flight_uses() {
+    let _checked = warpsmith_cuda::checked();
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let function = module.get_function("shift").unwrap();
+    let mut place = 0;
+    // SAFETY: the place for the address lives longer than the call; the memory has an element for each thread.
+    unsafe {
+        assert_eq!(cuMemAllocAsync(Out::new(&mut place), 256, stream.as_inner() as usize), CUresult::SUCCESS);
+        launch!(function<<<1, 64, 0, stream>>>(place, 0)).unwrap();
+        assert_eq!(cuMemFree_v2(place), CUresult::SUCCESS);
+    }
+    stream.synchronize().unwrap();
+}
+
+/// A copy to pinned memory that a kernel in flight writes.
+#[test]
+#[should_panic(expected = "in a call that waits")]
+fn a_copy_to_pinned_memory_that_a_kernel_in_flight_writes() {
+    let _checked = warpsmith_cuda::checked();
+    let _context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNEL, &[]).unwrap();
+    let from = DeviceBuffer::from_slice(&[1u32; 64]).unwrap();
+    let mut pinned = LockedBuffer::new(&0u32, 64).unwrap();
+    let place = pinned.as_mut_ptr();
+    // SAFETY: the memory has an element for each thread, and as many bytes as are copied.
+    unsafe {
+        in_flight(&module.get_function("shift").unwrap(), [place as u64, 0], || {
+            let from = from.as_device_ptr().as_raw();
+            assert_eq!(cuMemcpyDtoH_v2(place.cast(), from, 256), CUresult::SUCCESS);
+        });
+    }
 }

@@ -158,10 +158,15 @@ impl Sanitizer {
         }
     }
 
-    /// The host freed memory.
-    pub fn host_freed(&self, address: u64) {
+    /// The host is about to free memory in a call that does not wait.
+    pub fn host_frees(&self, address: u64) {
         let object = self.objects.global(address);
         streams::bytes("the free", address, object.size.unwrap_or(0), true);
+    }
+
+    /// The host freed memory.
+    pub fn host_freed(&self, address: u64) {
+        self.host_frees(address);
         self.objects.freed(address);
     }
 

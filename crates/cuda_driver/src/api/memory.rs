@@ -44,6 +44,10 @@ pub fn cuMemFree_v2(address: CUdeviceptr) -> Answer {
     if matches!(origin, Origin::PinnedHost { .. } | Origin::Registered) {
         return Err(CUresult::INVALID_VALUE);
     }
+    if matches!(origin, Origin::Pool { .. }) {
+        // The real driver does not wait for work that uses it.
+        owner.queue.directly(|| check::tell(|sanitizer| sanitizer.host_frees(address)));
+    }
     // Work that uses it finishes first, as with the real driver.
     owner.queue.drain()?;
     match origin {

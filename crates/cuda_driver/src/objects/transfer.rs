@@ -265,13 +265,16 @@ impl Copy {
     }
 
     fn tell(&self, from: u64, to: u64, bytes: u64) {
-        check::tell(|sanitizer| match (&self.from.memory, &self.to.memory) {
-            (Memory::Device(source), Memory::Device(target)) => {
-                sanitizer.host_copied(target + to, source + from, bytes);
-            }
-            (Memory::Device(source), _) => sanitizer.host_read(source + from, bytes),
-            (_, Memory::Device(target)) => sanitizer.host_wrote(target + to, bytes),
-            _ => {}
+        // Kernels reach pinned memory, too.
+        let reachable = |side: &Side| match side.memory {
+            Memory::Device(address) | Memory::Pinned { address, .. } => Some(address),
+            Memory::Host(_) | Memory::Staged(_) => None,
+        };
+        check::tell(|sanitizer| match (reachable(&self.from), reachable(&self.to)) {
+            (Some(source), Some(target)) => sanitizer.host_copied(target + to, source + from, bytes),
+            (Some(source), None) => sanitizer.host_read(source + from, bytes),
+            (None, Some(target)) => sanitizer.host_wrote(target + to, bytes),
+            (None, None) => {}
         });
     }
 
