@@ -44,10 +44,29 @@ pub fn build<'c>(context: &'c Context, module: &Module<'c>, grid_constant: bool)
     for global in module.globals() {
         let name = global.name();
         if [marks::LAYOUT, marks::NAMES, marks::BOUNDS].iter().any(|mark| name.starts_with(mark)) {
-            forget_used(module);
-            global.delete_global();
+            delete_mark(module, global)?;
         }
     }
+    Ok(())
+}
+
+/// Deletes what `#[kernel]` has left of a kernel. No code uses such a description, so what is used is an item of the user's.
+pub fn delete_mark(module: &Module<'_>, mark: Value) -> Result<(), String> {
+    /// By code, or by another static; constants that nothing uses do not count.
+    fn is_used(value: Value) -> bool {
+        let mut users = value.users().into_iter();
+        users.any(|user| {
+            user.as_instruction().is_some() || user.as_global_variable().is_some() || is_used(user)
+        })
+    }
+    forget_used(module);
+    if is_used(mark) {
+        return Err(format!(
+            "`{}` is a name that `#[kernel]` gives: rename the static that has it",
+            mark.name()
+        ));
+    }
+    mark.delete_global();
     Ok(())
 }
 

@@ -85,6 +85,15 @@ pub fn kernels_of_one_name() {
     says("twice", &["Two kernels have the same name", "rename one"]);
 }
 
+pub fn statics_named_like_marks() {
+    for (feature, name) in [
+        ("named_like_a_layout", "warpsmith.layout.other"),
+        ("named_like_an_agreement", "warpsmith.blockwise.other"),
+    ] {
+        says(feature, &[name, "is a name that `#[kernel]` gives", "rename the static"]);
+    }
+}
+
 pub fn host_assembly() {
     if cfg!(target_arch = "x86_64") {
         says("host_assembly", &["lea", "in `assembles`", "lib.rs:", "cuda_std::ptx!"]);

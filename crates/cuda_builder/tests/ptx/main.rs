@@ -61,7 +61,7 @@ fn main() {
         parts: statics_are_one_memory, functions_are_found_by_their_callers, edits_are_seen_and_nothing_else_changes;
         upstream: generation_a_compiles_unchanged, generation_b_compiles_unchanged, whichever_glam_is_one,
             two_glams_are_told_how_to_be_one;
-        failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, libraries_with_std, undefined_symbols, instructions_of_newer_devices, kernels_of_one_name, host_assembly, host_intrinsics, shared_memory,
+        failures: missing_crate, rust_errors, what_only_upstreams_compiler_takes, libraries_with_std, undefined_symbols, instructions_of_newer_devices, kernels_of_one_name, statics_named_like_marks, host_assembly, host_intrinsics, shared_memory,
             constant_memory, constant_memory_that_folds_away, local_memory, blocks, failed_builds_are_repeated, what_is_not_done_is_told;
     };
     tests.extend(assembler::trials());

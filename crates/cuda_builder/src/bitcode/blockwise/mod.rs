@@ -57,7 +57,7 @@ pub fn check(context: &Context, module: &Module<'_>) -> Result<Vec<Agreed>, Stri
             let numbers = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
             agreed.push(Agreed { kernel: kernel.to_owned(), numbers });
         }
-        mark.delete_global();
+        entry::delete_mark(module, mark)?;
     }
     if found.is_empty() { Ok(agreed) } else { Err(message::of(&mut found)) }
 }
