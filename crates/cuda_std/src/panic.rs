@@ -11,14 +11,17 @@ use crate::text::quotient;
 /// Size of one message buffer, including the NUL.
 #[cfg(any(test, target_os = "cuda"))]
 const LENGTH: usize = 192;
-/// How many messages can be pending at once: if more threads panic together, they overwrite each other's.
+/// Messages that have room. A panic ends the launch, so that one is read; which of several is not known.
 #[cfg(target_os = "cuda")]
-const MESSAGES: usize = 32;
+const MESSAGES: u32 = 32;
+/// What further threads say that panic before the launch has ended.
+#[cfg(target_os = "cuda")]
+const NO_ROOM: &core::ffi::CStr = c"a panic after 32 others, whose text has no room";
 
 /// In global memory, since the driver reads a message after its thread has ended, and so that no kernel needs stack
 /// space for a panic that may never happen.
 #[cfg(target_os = "cuda")]
-static mut TEXTS: [[u8; LENGTH]; MESSAGES] = [[0; LENGTH]; MESSAGES];
+static mut TEXTS: [[u8; LENGTH]; MESSAGES as usize] = [[0; LENGTH]; MESSAGES as usize];
 
 /// The buffer for a message: bytes beyond its length are dropped, and each write leaves a NUL behind it.
 #[cfg(target_os = "cuda")]
@@ -29,12 +32,15 @@ struct Slot {
 
 #[cfg(target_os = "cuda")]
 impl Slot {
-    fn new() -> Self {
+    /// One that no other thread has.
+    fn new() -> Option<Self> {
         use core::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let slot = NEXT.fetch_add(1, Ordering::Relaxed) as usize % MESSAGES;
-        // SAFETY: the slot is in bounds and holds plain bytes; a message torn by another thread is still bytes.
-        Self { start: unsafe { (&raw mut TEXTS).cast::<u8>().add(slot * LENGTH) }, length: 0 }
+        let slot = NEXT.fetch_add(1, Ordering::Relaxed);
+        (slot < MESSAGES).then(|| {
+            // SAFETY: the slot is in bounds.
+            Self { start: unsafe { (&raw mut TEXTS).cast::<u8>().add(slot as usize * LENGTH) }, length: 0 }
+        })
     }
 
     fn write(&mut self, at: usize, byte: u8) {
@@ -71,12 +77,15 @@ unsafe extern "C" fn report(
     c: u64,
     d: u64,
 ) {
-    let mut slot = Slot::new();
-    // SAFETY: the builder passes a text that ends in a NUL.
-    let byte = |at: usize| unsafe { text.add(at).read() };
-    write(byte, [a, b, c, d], |at, byte| slot.write(at, byte));
+    let mut message = NO_ROOM.as_ptr().cast();
+    if let Some(mut slot) = Slot::new() {
+        // SAFETY: the builder passes a text that ends in a NUL.
+        let byte = |at: usize| unsafe { text.add(at).read() };
+        write(byte, [a, b, c, d], |at, byte| slot.write(at, byte));
+        message = slot.start.cast_const();
+    }
     // SAFETY: all three texts end in a NUL.
-    unsafe { crate::io::__assertfail(slot.start, file, line, function, 1) };
+    unsafe { crate::io::__assertfail(message, file, line, function, 1) };
 }
 
 /// The same with a script, for any format.
@@ -91,7 +100,7 @@ macro_rules! reporters {
             script: *const u8, file: *const u8, line: u32, function: *const u8,
             a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64,
         ) {
-            let mut slot = Slot::new();
+            let mut message = NO_ROOM.as_ptr().cast();
             // A chain of selects: an array indexed at run time would need local memory.
             let value = |index: usize| match index {
                 0 => a,
@@ -103,11 +112,14 @@ macro_rules! reporters {
                 6 => g,
                 _ => h,
             };
-            let mut writer = crate::text::Writer::new(&mut slot);
-            // SAFETY: the builder passes a script and the values that it asks for.
-            unsafe { writer.follow(script, value, $floats) };
+            if let Some(mut slot) = Slot::new() {
+                let mut writer = crate::text::Writer::new(&mut slot);
+                // SAFETY: the builder passes a script and the values that it asks for.
+                unsafe { writer.follow(script, value, $floats) };
+                message = slot.start.cast_const();
+            }
             // SAFETY: all three texts end in a NUL: the message's stands behind its last byte from the beginning on.
-            unsafe { crate::io::__assertfail(slot.start, file, line, function, 1) };
+            unsafe { crate::io::__assertfail(message, file, line, function, 1) };
         }
     )*};
 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
-use virtual_gpu::{Error, FaultKind, Gpu, Launch};
+use virtual_gpu::{Error, FaultKind, Gpu, Launch, Options};
 
 thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
@@ -196,6 +196,30 @@ fn panics_say_what_was_wrong() {
     assert_eq!(panic_of(&gpu, PANICS.len() as u32), "nothing");
     // `cuda_std` names who called it.
     assert!(panic_of(&gpu, 42).contains("(src/lib.rs:"));
+}
+
+/// More threads panic than messages have room: none is made of two.
+#[test]
+fn panics_of_many_threads_do_not_mix() {
+    for seed in 0..8 {
+        let gpu = Gpu::with_options(&H200, Options { seed: Some(seed), ..Options::default() });
+        let mut params = Vec::new();
+        pass(&mut params, upload(&gpu, &[0; 16]));
+        pass(&mut params, 4_u64);
+        pass(&mut params, upload(&gpu, &[0; 8]));
+        let kernel = gpu.load(ptx()).unwrap().kernel("each_panics").unwrap();
+        let Err(Error::Fault(fault)) = gpu.launch(&kernel, &Launch::new(16, 256), &params, &mut ()) else {
+            panic!("it must fail");
+        };
+        let FaultKind::Assert(message) = fault.kind else { panic!("{:?}", fault.kind) };
+        let whole = (1..10).any(|digit| {
+            message.starts_with(&format!(
+                "index out of bounds: the len is 4 but the index is {} (",
+                digit * 1_111_111
+            ))
+        });
+        assert!(whole || message.starts_with("a panic after 32 others"), "seed {seed}: {message}");
+    }
 }
 
 /// `alloc` does not pass on who asked for memory, but the message still has the line.
