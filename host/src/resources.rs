@@ -61,8 +61,7 @@ impl Resources {
     /// Asks the driver; on the virtual GPU, which has no register file, `ptxas` for `capability` where there is one.
     pub fn of(device: &Device, kernel: &Description, capability: Capability) -> anyhow::Result<Self> {
         let name = kernel.name;
-        let function =
-            device.module(&LEVELS, name)?.get_function(name).doing(format!("find kernel `{name}`"))?;
+        let function = device.module(&LEVELS, name)?.function(name)?;
         let attribute = |attribute| function.get_attribute(attribute).doing(format!("ask about `{name}`"));
         let static_shared = u32::try_from(attribute(FunctionAttribute::SharedMemorySizeBytes)?).unwrap_or(0);
         let own = device.limits().capability == (capability.major.into(), capability.minor.into());

@@ -85,7 +85,7 @@ fn once(device: &Device) -> anyhow::Result<ExitCode> {
     let ptx = BLOCKWISE.all()[0].ptx();
     let module = Module::from_ptx(ptx, &[ModuleJitOption::OptLevel(OptLevel::O0)])?;
     for (kernel, launch) in counted() {
-        Ready::new(&module, kernel, launch)?.enqueue(device)?;
+        Ready::new(module.get_function(kernel)?, launch)?.enqueue(device)?;
         device.synchronize()?;
     }
     Ok(ExitCode::SUCCESS)
@@ -101,11 +101,14 @@ fn line(Row { kernel, twin, extent, times, same }: &Row) -> String {
 }
 
 fn row(device: &Device, pair: &Pair, extent: u32) -> anyhow::Result<Row> {
-    let module = device.module(&BLOCKWISE, pair.safe)?;
-    let safe = Ready::new(module, pair.safe, pair.launch(pair.safe, extent))?;
+    let safe = Ready::new(
+        device.module(&BLOCKWISE, pair.safe)?.function(pair.safe)?,
+        pair.launch(pair.safe, extent),
+    )?;
     // Twins that are nobody else's stand beside the kernels.
     let levels = if pair.raw.starts_with("raw_") { &BLOCKWISE } else { &LEVELS };
-    let raw = Ready::new(device.module(levels, pair.raw)?, pair.raw, pair.launch(pair.raw, extent))?;
+    let raw =
+        Ready::new(device.module(levels, pair.raw)?.function(pair.raw)?, pair.launch(pair.raw, extent))?;
     // Before the measurement, for some add to what is there.
     for one in [&safe, &raw] {
         one.enqueue(device)?;

@@ -1,10 +1,9 @@
 //! Each call, for several types and lengths; expected values are computed from the ranks' numbers alone.
 
 use anyhow::{Context, ensure};
-use cust::context::CurrentContext;
-use cust::memory::{DeviceBuffer, DeviceCopy};
-use warpsmith_collectives::{Call, Communicator, Element, Error, Reduction, parts, together};
-use warpsmith_launch::Bf16;
+use cust::memory::DeviceCopy;
+use warpsmith_collectives::{Call, Communicator, Element, Error, Reduction, parts, together, together_async};
+use warpsmith_launch::{Bf16, Buffer};
 
 use crate::Case;
 
@@ -16,6 +15,7 @@ pub const CASES: &[Case] = &[
     ("all_to_all", all_to_all),
     ("send_and_receive", send_and_receive),
     ("calls_follow_what_is_on_the_stream", calls_follow_what_is_on_the_stream),
+    ("a_call_waits_for_its_result", a_call_waits_for_its_result),
     ("traffic", traffic),
     ("wrong_buffers", wrong_buffers),
 ];
@@ -32,15 +32,8 @@ fn number(rank: usize, index: usize) -> i64 {
 fn buffers<T: DeviceCopy>(
     ranks: &[Communicator<'_>],
     values: impl Fn(usize) -> Vec<T>,
-) -> anyhow::Result<Vec<DeviceBuffer<T>>> {
-    let make = |rank: &Communicator<'_>| {
-        rank.device().enter()?;
-        let buffer = DeviceBuffer::from_slice(&values(rank.rank()))?;
-        // The ranks' streams would not wait for it.
-        CurrentContext::synchronize()?;
-        Ok(buffer)
-    };
-    ranks.iter().map(make).collect()
+) -> anyhow::Result<Vec<Buffer<T>>> {
+    ranks.iter().map(|rank| Ok(rank.device().upload(&values(rank.rank()))?)).collect()
 }
 
 /// Makes the ranks' calls together.
@@ -51,13 +44,12 @@ fn make<'a>(calls: impl IntoIterator<Item = Result<Call<'a>, Error>>) -> anyhow:
 /// Compares what each rank has with what it should have.
 fn compare<T: DeviceCopy + Default + PartialEq + std::fmt::Debug>(
     ranks: &[Communicator<'_>],
-    buffers: &[DeviceBuffer<T>],
+    buffers: &[Buffer<T>],
     expected: impl Fn(usize) -> Vec<T>,
 ) -> anyhow::Result<()> {
     for (rank, buffer) in ranks.iter().zip(buffers) {
         rank.synchronize()?;
-        rank.device().enter()?;
-        let (is, should) = (buffer.as_host_vec()?, expected(rank.rank()));
+        let (is, should) = (buffer.to_vec()?, expected(rank.rank()));
         let wrong = (0..should.len()).find(|&i| is[i] != should[i]);
         ensure!(
             wrong.is_none(),
@@ -187,15 +179,30 @@ fn calls_follow_what_is_on_the_stream(ranks: &[Communicator<'_>]) -> anyhow::Res
     for (rank, x) in ranks.iter().zip(&mut x) {
         rank.device().enter()?;
         // SAFETY: the buffer lives until the stream has been waited for.
-        unsafe { x.set_8_async(rank.rank() as u8 + 1, rank.device().stream())? };
+        unsafe { x.as_cust_mut().set_8_async(rank.rank() as u8 + 1, rank.device().stream().cust())? };
     }
-    make(ranks.iter().zip(&x).zip(&mut gathered).map(|((rank, x), all)| rank.all_gather(x, all)))?;
+    let calls = ranks.iter().zip(&x).zip(&mut gathered).map(|((rank, x), all)| rank.all_gather(x, all));
+    // SAFETY: as above; what follows is behind the calls on their streams.
+    unsafe { together_async(calls.collect::<Result<Vec<_>, _>>()?)? };
     for (rank, x) in ranks.iter().zip(&mut x) {
         rank.device().enter()?;
         // SAFETY: as above. No rank may see this one.
-        unsafe { x.set_8_async(99, rank.device().stream())? };
+        unsafe { x.as_cust_mut().set_8_async(99, rank.device().stream().cust())? };
     }
     compare(ranks, &gathered, |_| (0..size << 16).map(|i| (i >> 16) as u8 + 1).collect())
+}
+
+/// The buffers are borrowed no longer than the call takes.
+fn a_call_waits_for_its_result(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
+    let mut x = buffers(ranks, |_| vec![1.0f32; 100])?;
+    for rank in ranks {
+        rank.device().stream().on_host(|| std::thread::sleep(std::time::Duration::from_millis(100)))?;
+    }
+    make(ranks.iter().zip(&mut x).map(|(rank, x)| rank.all_reduce_in_place(x, Reduction::Sum)))?;
+    for rank in ranks {
+        ensure!(rank.device().stream().is_done()?, "rank {} still has work on its stream", rank.rank());
+    }
+    Ok(())
 }
 
 fn traffic(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
@@ -218,9 +225,8 @@ fn traffic(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
 
 fn wrong_buffers(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
     let rank = &ranks[0];
-    rank.device().enter()?;
-    let send = DeviceBuffer::from_slice(&[1.0f32; 10])?;
-    let mut receive = DeviceBuffer::from_slice(&[1.0f32; 9])?;
+    let send = rank.device().upload(&[1.0f32; 10])?;
+    let mut receive = rank.device().upload(&[1.0f32; 9])?;
     let text = rank.all_reduce(&send, &mut receive, Reduction::Sum).err().map(|error| error.to_string());
     let expected = format!(
         "rank {} cannot all-reduce (Sum) of 10 F32: the buffer that it receives has 9 elements, and 10 are needed",

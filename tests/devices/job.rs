@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use cust::context::CurrentContext;
-use cust::memory::DeviceBuffer;
 use warpsmith_collectives::{Communicator, Job, Reduction};
 use warpsmith_launch::Device;
 
@@ -43,9 +41,7 @@ pub fn work(what: &str, device: &Device, job: &Job) -> anyhow::Result<ExitCode> 
 }
 
 fn reduce(rank: &Communicator<'_>, value: u32) -> anyhow::Result<u32> {
-    let mut x = DeviceBuffer::from_slice(&[value; 100])?;
-    CurrentContext::synchronize()?;
+    let mut x = rank.device().upload(&[value; 100])?;
     rank.all_reduce_in_place(&mut x, Reduction::Sum)?.launch()?;
-    rank.synchronize()?;
-    Ok(x.as_host_vec()?[99])
+    Ok(x.to_vec()?[99])
 }

@@ -8,7 +8,7 @@ use host::data::Random;
 use host::demos::Stage;
 use host::verify::Product;
 use warpsmith_kernels::gemm::{Gemm, Input, Layout, Order, Output, Problem as Posed, Request, variants};
-use warpsmith_launch::Device;
+use warpsmith_launch::{Buffer, Device};
 
 use crate::Case;
 
@@ -122,7 +122,8 @@ fn check(
     let (at_a, at_b, mut at_c) =
         (device_a.index(offset..), device_b.index(offset..), device_c.index(offset..));
     let plan = gemm.plan(&posed, &at_a, &at_b, &at_c, request)?;
-    gemm.launch(&plan, &at_a, &at_b, &mut at_c)?;
+    // SAFETY: the matrices outlive the launch, which is waited for, and nothing else uses them.
+    unsafe { gemm.launch(&plan, &at_a, &at_b, &mut at_c)? };
     device.synchronize()?;
 
     let after = device_c.as_host_vec()?;
@@ -180,7 +181,8 @@ fn no_bank_conflicts(
     let plan = gemm.plan(&posed, &a, &b, &c, request)?;
     let progress = crate::quiet();
     let stage = Stage::new(device, &progress);
-    let launch = || gemm.launch(&plan, &a, &b, &mut c);
+    // SAFETY: the stage waits for the launch, and nothing else uses the matrices.
+    let launch = || unsafe { gemm.launch(&plan, &a, &b, &mut c) };
     let counted = stage.once(plan.kernel(), launch)?;
     let counted = counted.ok_or_else(|| anyhow::anyhow!("the virtual GPU counts"))?.counters;
     for (what, shared) in [("loads", counted.shared_load), ("stores", counted.shared_store)] {
@@ -193,12 +195,12 @@ fn no_bank_conflicts(
 
 /// Buffers that are too short, rows that overlap, other elements and other matrices than the plan's are errors, not accesses.
 fn refusals(device: &Device) -> anyhow::Result<()> {
-    let (short, long) = (DeviceBuffer::from_slice(&[0.0f32; 11])?, DeviceBuffer::from_slice(&[0.0f32; 16])?);
-    let mut c = DeviceBuffer::from_slice(&[0.0f32; 16])?;
+    let (short, long) = (device.upload(&[0.0f32; 11])?, device.upload(&[0.0f32; 17])?);
+    let mut c = device.upload(&[0.0f32; 16])?;
     let gemm = Gemm::new(device);
     let right = Posed::f32((4, 4, 3));
     let plan = gemm.multiply(&right, &long, &long, &mut c)?;
-    let mut told = |problem: &Posed, a: &DeviceBuffer<f32>| {
+    let mut told = |problem: &Posed, a: &Buffer<f32>| {
         gemm.multiply(problem, a, &long, &mut c).err().map(|error| error.to_string()).unwrap_or_default()
     };
     let says = told(&right, &short);
@@ -207,7 +209,11 @@ fn refusals(device: &Device) -> anyhow::Result<()> {
     anyhow::ensure!(says.contains("A's rows have 3 elements, and begin only 2 apart"), "{says}");
     let says = told(&Posed { input: Input::S8, output: Output::S32, ..right }, &long);
     anyhow::ensure!(says.contains("the buffers hold f32 or tf32 and f32"), "{says}");
-    let elsewhere = gemm.launch(&plan, &long.index(1..), &long, &mut c);
+    // SAFETY: nothing else uses the buffers; if it were launched, they would be freed once it has ended.
+    let elsewhere = unsafe {
+        let (a, b) = (long.slice(1..), long.slice(..));
+        gemm.launch(&plan, a.as_cust(), b.as_cust(), c.as_cust_mut())
+    };
     let says = elsewhere.err().map(|error| error.to_string()).unwrap_or_default();
     anyhow::ensure!(says.contains("A 0 bytes after a multiple of 16, and here it begins 4"), "{says}");
     Ok(())

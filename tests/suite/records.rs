@@ -1,12 +1,12 @@
 //! Structs to arrays and back, for every count and every distance between the arrays.
 
 use bytemuck::Pod;
-use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
+use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use host::data::Random;
 use host::verify::exact;
 use kernels_gpu::base::coalescing::{Point, Quad};
 use warpsmith_kernels::structs::{to_arrays, to_structs};
-use warpsmith_launch::Device;
+use warpsmith_launch::{BufferSlice, Device};
 
 use crate::Case;
 
@@ -20,8 +20,8 @@ pub fn cases() -> Vec<Case> {
         }));
     }
     cases.push(Case::new("records::what_does_not_fit_is_refused", |device| {
-        let structs = DeviceBuffer::from_slice(&[[1.0f32; 4]; 5])?;
-        let mut arrays = DeviceBuffer::from_slice(&[0.0f32; 23])?;
+        let structs = device.upload(&[[1.0f32; 4]; 5])?;
+        let mut arrays = device.upload(&[0.0f32; 23])?;
         for pitch in [4, 6] {
             let refused = to_arrays(device, pitch, &structs, &mut arrays).unwrap_err().to_string();
             anyhow::ensure!(
@@ -30,11 +30,13 @@ pub fn cases() -> Vec<Case> {
             );
         }
         // Structs of 16 bytes are moved whole: in a buffer of floats they may begin where that is not possible.
-        let floats = DeviceBuffer::from_slice(&[0.0f32; 24])?;
+        let floats = device.upload(&[0.0f32; 24])?;
         let within = DevicePointer::from_raw(floats.as_device_ptr().as_raw() + 4);
         // SAFETY: five structs lie there.
         let odd = unsafe { DeviceSlice::<[f32; 4]>::from_raw_parts(within, 5) };
-        let refused = to_arrays(device, 5, &odd, &mut arrays).unwrap_err().to_string();
+        // SAFETY: nothing writes them.
+        let odd = unsafe { BufferSlice::from_cust(device, &odd) };
+        let refused = to_arrays(device, 5, odd, &mut arrays).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("begin at a multiple of 16"), "{refused}");
         Ok(())
     }));
@@ -60,16 +62,14 @@ fn both<T: Pod + DeviceCopy + Default + PartialEq + std::fmt::Debug + Sync>(
     arrays: Vec<f32>,
     (n, pitch): (usize, usize),
 ) -> anyhow::Result<()> {
-    let from = DeviceBuffer::from_slice(structs)?;
-    let mut to = DeviceBuffer::from_slice(&vec![77.0f32; arrays.len()])?;
+    let from = device.upload(structs)?;
+    let mut to = device.upload(&vec![77.0f32; arrays.len()])?;
     to_arrays(device, pitch, &from, &mut to)?;
-    device.synchronize()?;
-    let verdict = exact(&to.as_host_vec()?, &arrays);
+    let verdict = exact(&device.download(&to)?, &arrays);
     anyhow::ensure!(verdict.ok, "structs to arrays, n {n} pitch {pitch}: {:?}", verdict.wrong);
-    let mut back = DeviceBuffer::from_slice(&vec![T::default(); n])?;
+    let mut back = device.upload(&vec![T::default(); n])?;
     to_structs(device, pitch, &to, &mut back)?;
-    device.synchronize()?;
-    let verdict = exact(&back.as_host_vec()?, structs);
+    let verdict = exact(&device.download(&back)?, structs);
     anyhow::ensure!(verdict.ok, "arrays to structs, n {n} pitch {pitch}: {:?}", verdict.wrong);
     Ok(())
 }

@@ -191,8 +191,8 @@ pub fn cases() -> Vec<Case> {
     }
     cases.extend(on_hopper.into_iter().map(|case| case.needs(HOPPER)));
     cases.push(Case::new("tensor::wrong_buffers_are_refused", |device| {
-        let (a, b) = (DeviceBuffer::from_slice(&[1i8; 64])?, DeviceBuffer::from_slice(&[1i8; 63])?);
-        let mut c = DeviceBuffer::from_slice(&[0i32; 64])?;
+        let (a, b) = (device.upload(&[1i8; 64])?, device.upload(&[1i8; 63])?);
+        let mut c = device.upload(&[0i32; 64])?;
         let problem = Problem::new((8, 8, 8), Input::S8, Output::S32, Layout::Nt);
         let refused =
             Gemm::new(device).multiply(&problem, &a, &b, &mut c).err().map(|error| error.to_string());
@@ -406,15 +406,13 @@ fn same_every_time<I: TensorInput, O: TensorOutput>(
 ) -> anyhow::Result<()> {
     let mut random = Random::new(3);
     let [a, b, c] = problem.lengths();
-    let a = DeviceBuffer::from_slice(&(0..a).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
-    let b = DeviceBuffer::from_slice(&(0..b).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
+    let a = device.upload(&(0..a).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
+    let b = device.upload(&(0..b).map(|_| I::random(&mut random)).collect::<Vec<_>>())?;
     let mut first: Option<Vec<u64>> = None;
     for repeat in 0..if device.is_virtual() { 2 } else { 100 } {
-        let mut result = DeviceBuffer::from_slice(&vec![O::of(f64::NAN); c])?;
+        let mut result = device.upload(&vec![O::of(f64::NAN); c])?;
         Gemm::new(device).multiply(problem, &a, &b, &mut result)?;
-        device.synchronize()?;
-        let mut got = vec![O::default(); c];
-        result.copy_to(&mut got)?;
+        let got = device.download(&result)?;
         let bits: Vec<u64> = got.into_iter().map(|x| x.value().to_bits()).collect();
         match &first {
             None => first = Some(bits),

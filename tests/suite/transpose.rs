@@ -6,7 +6,7 @@ use host::demos::transpose::{Element, Step, expected, transpose};
 use host::verify::exact;
 use kernels_gpu::base::coalescing::Quad;
 use warpsmith_kernels::transpose::{self as library, For, Plan, Variant};
-use warpsmith_launch::{Device, F16};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, F16};
 
 use crate::Case;
 
@@ -60,18 +60,22 @@ pub fn cases() -> Vec<Case> {
         let mut to = DeviceBuffer::from_slice(&[0.0f32; 15])?;
         let refused = transpose(device, Step::Vectorised, (3, 5), &from, &mut to).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("Vectorised") && refused.contains("f32"), "{refused}");
+        let (from, mut to) = (device.upload(&[0.0f32; 15])?, device.upload(&[0.0f32; 15])?);
         let refused = library::transpose(device, (4, 5), &from, &mut to).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("4 × 5") && refused.contains("15 elements"), "{refused}");
         // A plan is launched for what it was made for alone: elsewhere, vectors would not be aligned.
-        let from = DeviceBuffer::from_slice(&[0.0f32; 65])?;
-        let mut to = DeviceBuffer::from_slice(&[0.0f32; 65])?;
+        let (from, mut to) = (device.upload(&[0.0f32; 65])?, device.upload(&[0.0f32; 65])?);
         let plan = library::transpose(device, (8, 8), &from, &mut to)?;
         anyhow::ensure!(plan.variant() == Variant::Vectorised);
-        let refused = library::launch(device, &plan, &from.index(1..), &mut to).unwrap_err().to_string();
+        // SAFETY: nothing else uses the buffers; if it were launched, they would be freed once it has ended.
+        let elsewhere =
+            unsafe { library::launch(device, &plan, from.slice(1..).as_cust(), to.as_cust_mut()) };
+        let refused = elsewhere.unwrap_err().to_string();
         anyhow::ensure!(refused.contains("multiples of 16 bytes"), "{refused}");
         let bytes = DeviceBuffer::from_slice(&[0u8; 65])?;
         let mut to = DeviceBuffer::from_slice(&[0u8; 65])?;
-        let refused = library::launch(device, &plan, &bytes, &mut to).unwrap_err().to_string();
+        // SAFETY: as above.
+        let refused = unsafe { library::launch(device, &plan, &bytes, &mut to) }.unwrap_err().to_string();
         anyhow::ensure!(refused.contains("elements of 4 bytes, and these have 1"), "{refused}");
         Ok(())
     }));
@@ -145,7 +149,12 @@ fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
     let mut to = DeviceBuffer::from_slice(&padded(&vec![T::default(); rows * cols]))?;
     let (source, mut target) = (from.index(begin..begin + rows * cols), to.index(begin..begin + rows * cols));
     let expected = padded(&expected(Step::Naive, (rows, cols), &numbers));
-    let plan = library::transpose(device, (rows, cols), &source, &mut target)?;
+    // SAFETY: nothing else uses them until the device has been waited for.
+    let plan = unsafe {
+        let (source, target) =
+            (BufferSlice::from_cust(device, &source), BufferSliceMut::from_cust(device, &mut target));
+        library::transpose(device, (rows, cols), source, target)?
+    };
     // What is picked elsewhere, too.
     let mut plans = vec![plan];
     for chips in [For::Any, For::device(device.limits())] {
@@ -164,7 +173,8 @@ fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
     for (place, plan) in plans.iter().enumerate() {
         if place > 0 {
             to.copy_from(&padded(&vec![T::default(); rows * cols]))?;
-            library::launch(device, plan, &source, &mut target)?;
+            // SAFETY: as above.
+            unsafe { library::launch(device, plan, &source, &mut target)? };
         }
         device.synchronize()?;
         let verdict = exact(&to.as_host_vec()?, &expected);

@@ -5,7 +5,7 @@ use ::tile::Layout;
 use crate::tile::{Filled, Tile};
 use crate::{Block, Element, Thread};
 
-/// Counters in global memory, which any thread adds to. On the host a `&mut DeviceBuffer<T>`. What they hold in the meantime only
+/// Counters in global memory, which any thread adds to. On the host a `&mut Buffer<T>`. What they hold in the meantime only
 /// a thread is told, since it is not the same for all.
 ///
 /// They have no map. A kernel without another output is launched with a grid of one's own choice

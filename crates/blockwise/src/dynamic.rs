@@ -11,7 +11,7 @@ use crate::{Block, Element, Thread};
 
 /// The dynamic shared memory of a launch: a `#[shared]` parameter, one for a kernel, which is divided into tiles.
 ///
-/// How much there is the launch says (`warpsmith_launch::Choice::shared`). What is not enough panics.
+/// How much there is the launch says (`warpsmith_launch::LaunchOptions::shared`). What is not enough panics.
 ///
 /// ```
 /// # use blockwise::prelude::*;

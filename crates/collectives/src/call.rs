@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cust::stream::Stream;
+use warpsmith_launch::Stream;
 
 use crate::communicator::{Communicator, Engine};
 use crate::element::{Reduction, Type};
@@ -93,8 +93,8 @@ impl Ask {
     }
 }
 
-/// A call that a rank will make. Its buffers are borrowed until it is [launched](Self::launch), alone or
-/// [together](together) with others.
+/// A call that a rank will make. Its buffers are borrowed until it has been [launched](Self::launch), alone
+/// or [together](together) with others.
 #[must_use = "a call is made when it is launched"]
 pub struct Call<'a> {
     pub(crate) rank: &'a Communicator<'a>,
@@ -109,25 +109,41 @@ impl<'a> Call<'a> {
         Self { stream, ..self }
     }
 
-    /// Makes the call. When this returns it has been enqueued on the stream, like a kernel launch.
+    /// Makes the call. When this returns, the result is there.
     pub fn launch(self) -> Result<(), Error> {
         together([self])
     }
 }
 
-/// Makes several calls as a group: those of all ranks in one thread, or sends and receives that need each other.
+/// Makes several calls as a group: those of all ranks in one thread, or sends and receives that need each other. When this
+/// returns, the results are there.
 pub fn together<'a>(calls: impl IntoIterator<Item = Call<'a>>) -> Result<(), Error> {
     let calls: Vec<Call<'a>> = calls.into_iter().collect();
-    for call in &calls {
+    let made = enqueue(&calls);
+    // The buffers are borrowed as long as this runs. Part of a group may have been enqueued before an error.
+    calls.iter().map(|call| call.rank.finish(call.stream)).fold(made, Result::and)
+}
+
+/// The same, but only puts the calls on their streams, like a kernel's launch.
+///
+/// # Safety
+/// Until the streams have done them, the buffers stay where they are, and nothing else writes what a call sends, or reaches what
+/// it receives.
+pub unsafe fn together_async<'a>(calls: impl IntoIterator<Item = Call<'a>>) -> Result<(), Error> {
+    enqueue(&calls.into_iter().collect::<Vec<_>>())
+}
+
+fn enqueue(calls: &[Call<'_>]) -> Result<(), Error> {
+    for call in calls {
         call.rank.begin(&call.ask)?;
     }
     let Some(first) = calls.first() else { return Ok(()) };
     let made = match &first.rank.engine {
-        Engine::Nccl(_) => crate::nccl_rank::launch(&calls),
-        Engine::Copies(_) => crate::copies::launch(&calls),
-        Engine::Messages(meeting) => crate::messages::launch(meeting, &calls),
+        Engine::Nccl(_) => crate::nccl_rank::launch(calls),
+        Engine::Copies(_) => crate::copies::launch(calls),
+        Engine::Messages(meeting) => crate::messages::launch(meeting, calls),
     };
-    for call in &calls {
+    for call in calls {
         match &made {
             Ok(()) => call.rank.count_traffic(&call.ask),
             Err(error) => call.rank.fail(error),

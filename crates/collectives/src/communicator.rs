@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use cust::memory::DeviceSlice;
-use cust::stream::Stream;
-use warpsmith_launch::Device;
 use warpsmith_launch::extra::peer;
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, Stream};
 
 use crate::call::{Ask, Call, Kind};
 use crate::copies::Team;
@@ -21,9 +19,9 @@ use crate::traffic::Traffic;
 
 /// A rank of a group that makes its calls together, and its device.
 ///
-/// Buffers hold numbers, any bits of which are valid, and freeing them waits for the device: you need not keep them for
-/// a running call. As after a kernel launch, a call's results are there once the stream has reached it;
-/// [`synchronize`](Self::synchronize) waits for that, but not longer than the timeout.
+/// A call's results are there when it returns. One that was only put on its stream, by
+/// [`together_async`](crate::together_async), has them once the stream has reached it; [`synchronize`](Self::synchronize) waits
+/// for that, but not longer than the timeout.
 pub struct Communicator<'d> {
     pub(crate) device: &'d Device,
     pub(crate) rank: usize,
@@ -37,6 +35,34 @@ pub struct Communicator<'d> {
     pub(crate) calls: AtomicU64,
     pub(crate) last: Mutex<String>,
     pub(crate) failed: OnceLock<Error>,
+}
+
+/// Where the elements of a call lie.
+struct Region<'a, T> {
+    address: u64,
+    len: usize,
+    elements: PhantomData<(&'a mut (), T)>,
+}
+
+impl<T> Clone for Region<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Region<'_, T> {}
+
+impl<'a, T: Element> Region<'a, T> {
+    fn read(elements: impl Into<BufferSlice<'a, T>>) -> Self {
+        let elements = elements.into();
+        let (address, len) = (elements.as_device_ptr().as_raw(), elements.len());
+        Self { address, len, elements: PhantomData }
+    }
+
+    fn written(elements: impl Into<BufferSliceMut<'a, T>>) -> Self {
+        let elements = elements.into();
+        let (address, len) = (elements.as_device_ptr().as_raw(), elements.len());
+        Self { address, len, elements: PhantomData }
+    }
 }
 
 /// What carries out the calls.
@@ -130,71 +156,83 @@ impl<'d> Communicator<'d> {
     /// `receive` becomes the reduction of what all ranks send.
     pub fn all_reduce<'a, T: Element>(
         &'a self,
-        send: &'a DeviceSlice<T>,
-        receive: &'a mut DeviceSlice<T>,
+        send: impl Into<BufferSlice<'a, T>>,
+        receive: impl Into<BufferSliceMut<'a, T>>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::AllReduce(how), send.len(), Some(send), Some(receive))
+        let (send, receive) = (Region::read(send), Region::written(receive));
+        self.call(Kind::AllReduce(how), send.len, Some(send), Some(receive))
     }
 
     /// `buffer` becomes the reduction of what all ranks have in it.
     pub fn all_reduce_in_place<'a, T: Element>(
         &'a self,
-        buffer: &'a mut DeviceSlice<T>,
+        buffer: impl Into<BufferSliceMut<'a, T>>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::AllReduce(how), buffer.len(), Some(buffer), Some(buffer))
+        let buffer = Region::written(buffer);
+        self.call(Kind::AllReduce(how), buffer.len, Some(buffer), Some(buffer))
     }
 
     /// `receive` becomes what all ranks send, in rank order; all send the same number of elements.
     pub fn all_gather<'a, T: Element>(
         &'a self,
-        send: &'a DeviceSlice<T>,
-        receive: &'a mut DeviceSlice<T>,
+        send: impl Into<BufferSlice<'a, T>>,
+        receive: impl Into<BufferSliceMut<'a, T>>,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::AllGather, send.len(), Some(send), Some(receive))
+        let (send, receive) = (Region::read(send), Region::written(receive));
+        self.call(Kind::AllGather, send.len, Some(send), Some(receive))
     }
 
     /// `receive` becomes this rank's part of the reduction of what all ranks send.
     pub fn reduce_scatter<'a, T: Element>(
         &'a self,
-        send: &'a DeviceSlice<T>,
-        receive: &'a mut DeviceSlice<T>,
+        send: impl Into<BufferSlice<'a, T>>,
+        receive: impl Into<BufferSliceMut<'a, T>>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::ReduceScatter(how), receive.len(), Some(send), Some(receive))
+        let (send, receive) = (Region::read(send), Region::written(receive));
+        self.call(Kind::ReduceScatter(how), receive.len, Some(send), Some(receive))
     }
 
     /// `buffer` becomes what rank `root` has in it.
     pub fn broadcast<'a, T: Element>(
         &'a self,
-        buffer: &'a mut DeviceSlice<T>,
+        buffer: impl Into<BufferSliceMut<'a, T>>,
         root: usize,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::Broadcast { root }, buffer.len(), Some(buffer), Some(buffer))
+        let buffer = Region::written(buffer);
+        self.call(Kind::Broadcast { root }, buffer.len, Some(buffer), Some(buffer))
     }
 
     /// Part r of `send` goes to rank r, and part r of `receive` comes from it; all parts have the same length.
     pub fn all_to_all<'a, T: Element>(
         &'a self,
-        send: &'a DeviceSlice<T>,
-        receive: &'a mut DeviceSlice<T>,
+        send: impl Into<BufferSlice<'a, T>>,
+        receive: impl Into<BufferSliceMut<'a, T>>,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::AllToAll, send.len() / self.size, Some(send), Some(receive))
+        let (send, receive) = (Region::read(send), Region::written(receive));
+        self.call(Kind::AllToAll, send.len / self.size, Some(send), Some(receive))
     }
 
     /// Sends to a rank that [receives](Self::receive) as many elements. To do both, make the two calls [together](crate::together).
-    pub fn send<'a, T: Element>(&'a self, buffer: &'a DeviceSlice<T>, to: usize) -> Result<Call<'a>, Error> {
-        self.call(Kind::Send { to }, buffer.len(), Some(buffer), None)
+    pub fn send<'a, T: Element>(
+        &'a self,
+        buffer: impl Into<BufferSlice<'a, T>>,
+        to: usize,
+    ) -> Result<Call<'a>, Error> {
+        let buffer = Region::read(buffer);
+        self.call(Kind::Send { to }, buffer.len, Some(buffer), None)
     }
 
     /// Receives what a rank [sends](Self::send).
     pub fn receive<'a, T: Element>(
         &'a self,
-        buffer: &'a mut DeviceSlice<T>,
+        buffer: impl Into<BufferSliceMut<'a, T>>,
         from: usize,
     ) -> Result<Call<'a>, Error> {
-        self.call(Kind::Receive { from }, buffer.len(), None, Some(buffer))
+        let buffer = Region::written(buffer);
+        self.call(Kind::Receive { from }, buffer.len, None, Some(buffer))
     }
 
     /// A call, once its rank and the lengths of its buffers have been checked.
@@ -202,18 +240,18 @@ impl<'d> Communicator<'d> {
         &'a self,
         kind: Kind,
         count: usize,
-        send: Option<&DeviceSlice<T>>,
-        receive: Option<&DeviceSlice<T>>,
+        send: Option<Region<'a, T>>,
+        receive: Option<Region<'a, T>>,
     ) -> Result<Call<'a>, Error> {
-        let address = |buffer: Option<&DeviceSlice<T>>| buffer.map_or(0, |b| b.as_device_ptr().as_raw());
+        let address = |region: Option<Region<'_, T>>| region.map_or(0, |region| region.address);
         let ask = Ask { kind, element: T::TYPE, count, send: address(send), receive: address(receive) };
         let refused = |problem| Err(Error::Call { rank: self.rank, call: ask.words(), problem });
         if kind.other().is_some_and(|other| other >= self.size) {
             return refused(format!("there are {} ranks, which count from 0", self.size));
         }
         let (sent, received) = kind.elements(count, self.size);
-        for (name, buffer, needed) in [("sends", send, sent), ("receives", receive, received)] {
-            if let Some(has) = buffer.map(|buffer| buffer.len()).filter(|&has| has != needed) {
+        for (name, region, needed) in [("sends", send, sent), ("receives", receive, received)] {
+            if let Some(has) = region.map(|region| region.len).filter(|&has| has != needed) {
                 return refused(format!(
                     "the buffer that it {name} has {has} elements, and {needed} are needed"
                 ));
@@ -233,11 +271,24 @@ impl<'d> Communicator<'d> {
         if let Some(error) = self.failed.get() {
             return Err(error.clone());
         }
-        let waited = self.watch(Instant::now() + self.timeout, || {
-            peer::is_done(stream).on(self.rank, "wait for the stream")
-        });
+        let waited = self
+            .watch(Instant::now() + self.timeout, || stream.is_done().on(self.rank, "wait for the stream"));
         if let Err(error) = &waited {
             self.fail(error);
+        }
+        waited
+    }
+
+    /// Waits until a stream no longer uses what its calls borrow, after an error, too: NCCL's calls are aborted then.
+    pub(crate) fn finish(&self, stream: &Stream) -> Result<(), Error> {
+        let waited = self.synchronize_stream(stream);
+        if waited.is_err() {
+            if let Engine::Nccl(member) = &self.engine {
+                member.abort();
+            }
+            let _current = peer::Current::keep();
+            // Where the device has failed, nothing runs on it any more.
+            let _ = self.device.enter().map(|()| stream.finish());
         }
         waited
     }
@@ -309,7 +360,7 @@ impl Drop for Communicator<'_> {
     fn drop(&mut self) {
         let Engine::Nccl(member) = &self.engine else { return };
         // Do not wait for something that others may never reach.
-        if !peer::is_done(self.device.stream()).unwrap_or(false) {
+        if !self.device.stream().is_done().unwrap_or(false) {
             member.abort();
         }
     }

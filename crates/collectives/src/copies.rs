@@ -13,10 +13,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cust::memory::LockedBuffer;
-use cust::stream::Stream;
 use cust::sys;
-use warpsmith_launch::Device;
 use warpsmith_launch::extra::peer::{self, DeviceAddress, Moment};
+use warpsmith_launch::{Device, Stream};
 
 use crate::call::{Ask, Call, Kind, parts};
 use crate::communicator::Engine;
@@ -225,19 +224,20 @@ impl Team {
             copied(to.rank, unsafe { sys::cuMemcpyDtoHAsync_v2(at as *mut c_void, address, bytes, stream) })?;
         }
         let (element, first) = (to.ask.element, addresses[0]);
-        peer::on_host(to.stream(), move || {
-            // SAFETY: the memory exists, and no one else uses it while the stream is here.
-            let bytes_at =
-                |&address: &usize| unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
-            if let [first, others @ ..] = &addresses[..] {
-                others.iter().for_each(|other| how.combine(element, bytes_at(first), bytes_at(other)));
-            }
-        })
-        .on(to.rank, "add what ranks have")?;
+        to.stream()
+            .on_host(move || {
+                // SAFETY: the memory exists, and no one else uses it while the stream is here.
+                let bytes_at =
+                    |&address: &usize| unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
+                if let [first, others @ ..] = &addresses[..] {
+                    others.iter().for_each(|other| how.combine(element, bytes_at(first), bytes_at(other)));
+                }
+            })
+            .on(to.rank, "add what ranks have")?;
         let target = to.ask.receive + to_offset as u64;
         // SAFETY: as above.
         copied(to.rank, unsafe { sys::cuMemcpyHtoDAsync_v2(target, first as *const c_void, bytes, stream) })?;
-        peer::on_host(to.stream(), move || done.store(true, Ordering::Release)).on(to.rank, "end a sum")
+        to.stream().on_host(move || done.store(true, Ordering::Release)).on(to.rank, "end a sum")
     }
 
     fn late(&self, state: &State, ticket: u64) -> Error {
@@ -346,8 +346,7 @@ fn take(to: &Posted, to_offset: usize, from: &Posted, from_offset: usize) -> Res
 
 fn copy(on: &Posted, to: DeviceAddress<'_>, from: DeviceAddress<'_>, bytes: usize) -> Result<(), Error> {
     on.device().enter().on(on.rank, "take its device")?;
-    // SAFETY: `Call` compared the buffers with what it needs, and borrows them until the call has been enqueued;
-    // freeing them waits for the device.
+    // SAFETY: `Call` compared the buffers with what it needs, and borrows them until the call is done.
     unsafe { peer::copy(to, from, bytes, on.stream()) }.on(on.rank, "copy from another rank")
 }
 

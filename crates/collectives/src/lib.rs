@@ -1,8 +1,9 @@
-//! Several GPUs that work together: NCCL's calls on `cust`'s buffers and streams.
+//! Several GPUs that work together: NCCL's calls on devices' buffers and streams.
 //!
 //! - [`Communicator`] is a rank: a device among others, all of one process ([`Communicator::all`]) or one per process
 //!   ([`Communicator::of_job`], from the variables of `torchrun`, `mpirun` and Slurm: see [`Job`]).
-//! - [`Call`] is what a rank asks of all others, or of one; [`together`] makes several as a group.
+//! - [`Call`] is what a rank asks of all others, or of one; [`together`] makes several as a group, and waits
+//!   for them; [`together_async`] does not.
 //! - [`Error`] names the rank and the call: a rank that died, one that never came, one that makes a different call.
 //! - [`Nccl`] is opened at run time (`libnccl.so.2`); building needs nothing.
 //!
@@ -13,22 +14,16 @@
 //! use std::time::Duration;
 //!
 //! use warpsmith_collectives::{Communicator, Reduction, together};
-//! use warpsmith_launch::cust::memory::DeviceBuffer;
 //! use warpsmith_launch::{Device, Wish};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let devices = Device::all(Wish::Virtual)?; // as many as WARPSMITH_DEVICES says
 //! let ranks = Communicator::all(&devices, Duration::from_secs(60))?;
-//! let mut buffers = Vec::new();
-//! for device in &devices {
-//!     device.enter()?;
-//!     buffers.push(DeviceBuffer::from_slice(&[1.0f32; 1000])?);
-//! }
+//! let mut buffers = devices.iter().map(|device| device.upload(&[1.0f32; 1000])).collect::<Result<Vec<_>, _>>()?;
 //! let calls = ranks.iter().zip(&mut buffers).map(|(rank, x)| rank.all_reduce_in_place(x, Reduction::Sum));
 //! together(calls.collect::<Result<Vec<_>, _>>()?)?;
-//! for (rank, x) in ranks.iter().zip(&buffers) {
-//!     rank.synchronize()?;
-//!     assert!(x.as_host_vec()?.iter().all(|&sum| sum == ranks.len() as f32));
+//! for x in &buffers {
+//!     assert!(x.to_vec()?.iter().all(|&sum| sum == ranks.len() as f32));
 //! }
 //! # Ok(()) }
 //! ```
@@ -48,7 +43,7 @@ mod nccl;
 mod nccl_rank;
 mod traffic;
 
-pub use call::{Call, Kind, parts, together};
+pub use call::{Call, Kind, parts, together, together_async};
 pub use communicator::Communicator;
 pub use element::{Element, Reduction, Type};
 pub use error::Error;

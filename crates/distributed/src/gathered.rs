@@ -9,12 +9,12 @@
 use std::ops::Range;
 
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
-use warpsmith_collectives::{Element, together};
+use warpsmith_collectives::{Element, together_async};
 use warpsmith_kernels::gemm::{
     Gemm, Input, InputElement, Layout, Operands, Output, OutputElement, Plan, Prepared, Problem, Request,
 };
-use warpsmith_launch::Doing;
 use warpsmith_launch::extra::peer::Moment;
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Doing};
 
 use crate::error::Error;
 use crate::team::{Carrier, Team, room, shares, slice};
@@ -233,10 +233,16 @@ where
         let ours = self.team.ranks().iter().zip(&self.team.sides).zip(self.members.iter().zip(&mut targets));
         for ((rank, side), (member, target)) in ours {
             let own = rank.rank();
-            calls.push(rank.send(&member.b, (own + ranks - step) % ranks)?.on(side));
-            calls.push(rank.receive(target, (own + step) % ranks)?.on(side));
+            // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
+            let (sent, received) = unsafe {
+                let device = rank.device();
+                (BufferSlice::from_cust(device, &member.b), BufferSliceMut::from_cust(device, target))
+            };
+            calls.push(rank.send(sent, (own + ranks - step) % ranks)?.on(side));
+            calls.push(rank.receive(received, (own + step) % ranks)?.on(side));
         }
-        Ok(together(calls)?)
+        // SAFETY: as above.
+        Ok(unsafe { together_async(calls) }?)
     }
 
     /// This process's rows of C, by rank, after everything has finished.

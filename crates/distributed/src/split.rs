@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use cust::memory::{DeviceBuffer, DeviceCopy};
-use warpsmith_collectives::{Element, Reduction, together};
+use warpsmith_collectives::{Element, Reduction, together_async};
 use warpsmith_kernels::gemm::{
     Gemm, Input, InputElement, Layout, Operands, Output, Plan, Prepared, Problem, Request,
 };
-use warpsmith_launch::Doing;
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Doing};
 
 use crate::error::Error;
 use crate::team::{Team, shares, slice};
@@ -117,9 +117,17 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
                 buffers.push((sums, slice(&member.c, piece * part..(piece + 1) * part)?));
             }
             let ours = self.team.ranks().iter().zip(&self.team.sides).zip(&mut buffers);
-            let calls = ours
-                .map(|((rank, side), (sums, c))| Ok(rank.reduce_scatter(sums, c, Reduction::Sum)?.on(side)));
-            together(calls.collect::<Result<Vec<_>, warpsmith_collectives::Error>>()?)?;
+            let calls = ours.map(|((rank, side), (sums, c))| {
+                // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
+                let (sums, c) = unsafe {
+                    let device = rank.device();
+                    (BufferSlice::from_cust(device, sums), BufferSliceMut::from_cust(device, c))
+                };
+                Ok(rank.reduce_scatter(sums, c, Reduction::Sum)?.on(side))
+            });
+            let calls = calls.collect::<Result<Vec<_>, warpsmith_collectives::Error>>()?;
+            // SAFETY: as above.
+            unsafe { together_async(calls)? };
         }
         for (rank, moment) in self.team.ranks().iter().zip(self.team.side_moments()?) {
             moment.before(rank.device().stream()).doing("let what is next wait for the sums")?;

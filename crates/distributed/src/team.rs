@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use cust::context::CurrentContext;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
-use cust::stream::{Stream, StreamFlags};
 use warpsmith_collectives::{Communicator, parts};
 use warpsmith_launch::extra::peer::{self, DeviceAddress, Moment};
-use warpsmith_launch::{Device, Doing};
+use warpsmith_launch::{Device, Doing, Stream};
 
 use crate::error::Error;
 
@@ -51,7 +50,7 @@ impl<'d> Team<'d> {
         }
         let side = |rank: &Communicator<'d>| {
             rank.device().enter()?;
-            Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream beside the device's own")
+            Stream::new().doing("make a stream beside the device's own")
         };
         let sides = ranks.iter().map(side).collect::<Result<_, _>>()?;
         Ok(Self { ranks, sides, carrier })

@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use cust::memory::{DeviceBuffer, DeviceCopy};
-use warpsmith_collectives::{Communicator, Element, together};
-use warpsmith_kernels::transpose::transpose;
-use warpsmith_launch::Doing;
+use warpsmith_collectives::{Communicator, Element, together_async};
+use warpsmith_kernels::transpose;
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Doing};
 
 use crate::error::Error;
 use crate::team::{Carrier, Team, room, shares, slice};
@@ -62,7 +62,11 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
             rank.device().enter()?;
             let own = shares(rows, self.team.size(), rank.rank());
             if !own.is_empty() && cols > 0 {
-                transpose(rank.device(), (own.len(), cols), &member.from, &mut member.strip)?;
+                let (device, extents, bytes) = (rank.device(), (own.len(), cols), size_of::<T>());
+                let [from, to] = [&member.from, &member.strip].map(|buffer| buffer.as_device_ptr().as_raw());
+                let plan = transpose::Plan::choose(device.limits(), bytes, extents, (from, to))?;
+                // SAFETY: this value owns both, frees them only once the device has ended, and stream order keeps writers apart.
+                unsafe { transpose::launch(device, &plan, &member.from, &mut member.strip)? };
             }
         }
         self.exchange()
@@ -121,11 +125,17 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         let mut calls = Vec::new();
         for ((rank, side), of_rank) in self.team.ranks().iter().zip(&self.team.sides).zip(&mut pieces) {
             for (other, (sent, come)) in of_rank.iter_mut().enumerate() {
+                // SAFETY: as in `run`.
+                let (sent, come) = unsafe {
+                    let device = rank.device();
+                    (BufferSlice::from_cust(device, sent), BufferSliceMut::from_cust(device, come))
+                };
                 calls.push(rank.send(sent, other)?.on(side));
                 calls.push(rank.receive(come, other)?.on(side));
             }
         }
-        together(calls)?;
+        // SAFETY: as in `run`.
+        unsafe { together_async(calls)? };
         for (local, (rank, member)) in self.team.ranks().iter().zip(&self.members).enumerate() {
             let result = shares(cols, ranks, rank.rank());
             for other in 0..ranks {

@@ -3,7 +3,6 @@
 
 use bytemuck::{Pod, Zeroable};
 use cust::DeviceCopy;
-use cust::memory::DeviceBuffer;
 use warpsmith_kernels::structs::{to_arrays, to_structs};
 use warpsmith_launch::{Device, Wish};
 
@@ -27,16 +26,15 @@ pub fn run(device: &Device) -> Result<()> {
     let n = 3000;
     let particle = |i| Particle { x: i as f32, y: -(i as f32), z: 0.5 * i as f32 };
     let particles: Vec<Particle> = (0..n).map(particle).collect();
-    let from = DeviceBuffer::from_slice(&particles)?;
-    let mut arrays = DeviceBuffer::from_slice(&vec![0.0f32; 3 * n])?;
+    let from = device.upload(&particles)?;
+    let mut arrays = device.upload(&vec![0.0f32; 3 * n])?;
     to_arrays(device, n, &from, &mut arrays)?; // all x, all y, all z
-    let mut back = DeviceBuffer::from_slice(&vec![Particle::default(); n])?;
+    let mut back = device.upload(&vec![Particle::default(); n])?;
     to_structs(device, n, &arrays, &mut back)?;
-    device.synchronize()?;
 
-    let ys = &arrays.as_host_vec()?[n..2 * n];
+    let ys = &device.download(&arrays)?[n..2 * n];
     assert!(ys.iter().zip(&particles).all(|(y, particle)| *y == particle.y));
-    assert_eq!(back.as_host_vec()?, particles);
+    assert_eq!(device.download(&back)?, particles);
     println!("{n} particles became arrays of x, y and z, and particles again");
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! The transpose of a matrix. Run with `cargo run --release -p warpsmith_kernels --example transpose`.
 
-use cust::memory::DeviceBuffer;
 use warpsmith_kernels::transpose::transpose;
 use warpsmith_launch::{Device, Wish};
 
@@ -14,13 +13,12 @@ fn main() -> Result<()> {
 pub fn run(device: &Device) -> Result<()> {
     let (rows, cols) = (100, 257);
     let matrix: Vec<f64> = (0..rows * cols).map(|i| i as f64).collect();
-    let from = DeviceBuffer::from_slice(&matrix)?;
-    let mut to = DeviceBuffer::from_slice(&vec![0.0f64; rows * cols])?;
+    let from = device.upload(&matrix)?;
+    let mut to = device.upload(&vec![0.0f64; rows * cols])?;
     let plan = transpose(device, (rows, cols), &from, &mut to)?;
-    device.synchronize()?;
     println!("{}: {}", plan.kernel(), plan.why());
 
-    for (i, element) in to.as_host_vec()?.into_iter().enumerate() {
+    for (i, element) in device.download(&to)?.into_iter().enumerate() {
         assert_eq!(element, matrix[i % rows * cols + i / rows], "element {i}");
     }
     Ok(())

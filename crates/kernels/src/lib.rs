@@ -1,26 +1,24 @@
-//! Fast kernels for `cust`'s buffers, on a real GPU or on the virtual one.
+//! Fast kernels for buffers, on a real GPU or on the virtual one.
 //!
 //! - [`gemm`] multiplies matrices: f32 by the CUDA cores, f16, bf16, tf32 and s8 by the tensor cores; any layout, pitch, alpha
 //!   and beta.
 //! - [`transpose`](mod@transpose) transposes matrices of elements of 1 to 16 bytes.
 //! - [`structs`] turns arrays of structs into structures of arrays, and back.
 //!
-//! Each looks at the problem and the device, takes the kernel that is estimated to be fastest, and says which and why. The
+//! Each waits for its result; what only puts it on the device's stream is `unsafe`. Each looks at the problem and the device, takes the kernel that is estimated to be fastest, and says which and why. The
 //! kernels are written in Rust, compiled when this crate is, and embedded as PTX; no toolkit is needed.
 //!
 //! ```
-//! use cust::memory::DeviceBuffer;
 //! use warpsmith_kernels::gemm::{Gemm, Problem};
 //! use warpsmith_launch::{Device, Wish};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let device = Device::open(Wish::Virtual)?; // or `Wish::Auto`: a GPU where there is one
-//! let a = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // 2 × 3
-//! let b = DeviceBuffer::from_slice(&[1.0f32, 0.0, 0.0, 1.0, 1.0, 1.0])?; // 3 × 2
-//! let mut c = DeviceBuffer::from_slice(&[0.0f32; 4])?;
+//! let a = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // 2 × 3
+//! let b = device.upload(&[1.0f32, 0.0, 0.0, 1.0, 1.0, 1.0])?; // 3 × 2
+//! let mut c = device.upload(&[0.0f32; 4])?;
 //! let plan = Gemm::new(&device).multiply(&Problem::f32((2, 2, 3)), &a, &b, &mut c)?;
-//! device.synchronize()?;
-//! assert_eq!(c.as_host_vec()?, [4.0, 5.0, 10.0, 11.0]);
+//! assert_eq!(device.download(&c)?, [4.0, 5.0, 10.0, 11.0]);
 //! println!("{}", plan.why());
 //! # Ok(()) }
 //! ```
@@ -35,7 +33,14 @@ pub mod transpose;
 use std::sync::LazyLock;
 
 pub use error::Error;
-use warpsmith_launch::{Level, Levels};
+use warpsmith_launch::{Device, Level, Levels};
+
+/// The result of a launch, once the device has finished it.
+fn finished<T>(device: &Device, launched: Result<T, Error>) -> Result<T, Error> {
+    // A part of it may have been launched before another was refused.
+    device.finish()?;
+    launched
+}
 
 /// Embeds a file of the build script's.
 macro_rules! made {
@@ -63,3 +68,35 @@ fn unpacked(packed: &[u8]) -> String {
 #[cfg(feature = "llvm")]
 pub static LLVM: [&[u8]; 3] =
     [made!("kernels_compute_75.ll"), made!("kernels_compute_80.ll"), made!("kernels_compute_90a.ll")];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use warpsmith_launch::Wish;
+
+    use super::*;
+    use crate::gemm::{Gemm, Problem};
+
+    #[test]
+    fn safe_functions_return_when_the_device_has_ended() {
+        let device = Device::open(Wish::Virtual).unwrap();
+        let numbers = device.upload(&[1.0f32; 16]).unwrap();
+        let structs = device.upload(&[[1.0f32; 4]; 4]).unwrap();
+        let mut to = device.zeroed::<f32>(16).unwrap();
+        let mut back = device.upload(&[[0.0f32; 4]; 4]).unwrap();
+        let gemm = Gemm::new(&device);
+        let calls: [&mut dyn FnMut() -> Result<(), Error>; 4] = [
+            &mut || gemm.multiply(&Problem::f32((4, 4, 4)), &numbers, &numbers, &mut to).map(drop),
+            &mut || transpose::transpose(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),
+            &mut || structs::to_arrays(&device, 4, &structs, &mut device.zeroed::<f32>(16)?),
+            &mut || structs::to_structs(&device, 4, &numbers, &mut back),
+        ];
+        for (number, call) in calls.into_iter().enumerate() {
+            // Before the kernel, so that it cannot have ended by chance.
+            device.stream().on_host(|| std::thread::sleep(Duration::from_millis(100))).unwrap();
+            call().unwrap();
+            assert!(device.stream().is_done().unwrap(), "call {number}");
+        }
+    }
+}

@@ -4,22 +4,19 @@
 //! uses. Where data comes as structs, convert it once; kernels then read arrays, each contiguous.
 //!
 //! ```
-//! use cust::memory::DeviceBuffer;
 //! use warpsmith_kernels::structs::{to_arrays, to_structs};
 //! use warpsmith_launch::{Device, Wish};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let device = Device::open(Wish::Virtual)?;
-//! let points = DeviceBuffer::from_slice(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?; // x, y, z
-//! let mut arrays = DeviceBuffer::from_slice(&[0.0f32; 12])?;
+//! let points = device.upload(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?; // x, y, z
+//! let mut arrays = device.upload(&[0.0f32; 12])?;
 //! to_arrays(&device, 4, &points, &mut arrays)?; // arrays 4 elements apart: each begins at a multiple of 16 bytes
-//! device.synchronize()?;
-//! assert_eq!(arrays.as_host_vec()?, [1.0, 4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0, 0.0, 0.0]);
+//! assert_eq!(device.download(&arrays)?, [1.0, 4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0, 0.0, 0.0]);
 //!
-//! let mut back = DeviceBuffer::from_slice(&[[0.0f32; 3]; 2])?;
+//! let mut back = device.upload(&[[0.0f32; 3]; 2])?;
 //! to_structs(&device, 4, &arrays, &mut back)?;
-//! device.synchronize()?;
-//! assert_eq!(back.as_host_vec()?, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+//! assert_eq!(device.download(&back)?, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
 //! # Ok(()) }
 //! ```
 
@@ -29,17 +26,45 @@ use kernels_gpu::base::coalescing::{Point, Quad};
 use kernels_gpu::base::records::{
     BLOCK, STRUCTS, arrays_to_points, arrays_to_quads, points_to_arrays, quads_to_arrays,
 };
-use warpsmith_launch::{Device, Shape};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, Shape};
 
-use crate::{Error, LEVELS};
+use crate::{Error, LEVELS, finished};
 
-/// Field k of each struct goes to the array that begins at `k * pitch`. Best if the pitch is a multiple of 4 elements.
+/// Field k of each struct goes to the array that begins at `k * pitch`. Best if the pitch is a multiple of 4 elements. Waits until
+/// it has.
 ///
 /// Structs have three or four fields of four bytes, such as `[f32; 3]`, `[u32; 4]` or a `#[repr(C)]` type that is
 /// [`Pod`]; `F` is a field, or what stands for it.
 #[doc(alias = "AoS")]
 #[doc(alias = "SoA")]
-pub fn to_arrays<T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
+pub fn to_arrays<'b, T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
+    device: &Device,
+    pitch: usize,
+    from: impl Into<BufferSlice<'b, T>>,
+    to: impl Into<BufferSliceMut<'b, F>>,
+) -> Result<(), Error> {
+    let (from, mut to) = (from.into(), to.into());
+    // SAFETY: both are borrowed until the device has been waited for.
+    finished(device, unsafe { to_arrays_async(device, pitch, from.as_cust(), to.as_cust_mut()) })
+}
+
+/// The way back: as many structs as `to` holds, from arrays that begin `pitch` elements apart. Waits likewise.
+pub fn to_structs<'b, T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
+    device: &Device,
+    pitch: usize,
+    from: impl Into<BufferSlice<'b, F>>,
+    to: impl Into<BufferSliceMut<'b, T>>,
+) -> Result<(), Error> {
+    let (from, mut to) = (from.into(), to.into());
+    // SAFETY: as above.
+    finished(device, unsafe { to_structs_async(device, pitch, from.as_cust(), to.as_cust_mut()) })
+}
+
+/// [`to_arrays`] of `cust`'s buffers, put on the device's stream.
+///
+/// # Safety
+/// Until the stream has done it, both stay where they are, and nothing else writes `from` or reaches `to`.
+pub unsafe fn to_arrays_async<T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
     device: &Device,
     pitch: usize,
     from: &DeviceSlice<T>,
@@ -49,7 +74,7 @@ pub fn to_arrays<T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
     let to = DevicePointer::<f32>::from_raw(to.as_device_ptr().as_raw());
     let structs = from.as_device_ptr().as_raw();
     // SAFETY: a struct is as many words as the kernel's, all bits of which are values; the buffers were compared with what is
-    // converted.
+    // converted; the rest is the caller's promise.
     let launched = unsafe {
         if Conversion::<T, F>::FIELDS == 3 {
             let from = DeviceSlice::<Point>::from_raw_parts(DevicePointer::from_raw(structs), from.len());
@@ -64,8 +89,11 @@ pub fn to_arrays<T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
     Ok(launched?)
 }
 
-/// The way back: as many structs as `to` holds, from arrays that begin `pitch` elements apart.
-pub fn to_structs<T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
+/// [`to_structs`] of `cust`'s buffers, put on the device's stream.
+///
+/// # Safety
+/// As [`to_arrays_async`].
+pub unsafe fn to_structs_async<T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
     device: &Device,
     pitch: usize,
     from: &DeviceSlice<F>,

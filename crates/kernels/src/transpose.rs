@@ -1,17 +1,15 @@
 //! The transpose of any matrix of 1-, 2-, 4-, 8- or 16-byte elements: picks the kernel, and says which.
 //!
 //! ```
-//! use cust::memory::DeviceBuffer;
 //! use warpsmith_kernels::transpose::transpose;
 //! use warpsmith_launch::{Device, Wish};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let device = Device::open(Wish::Virtual)?;
-//! let from = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-//! let mut to = DeviceBuffer::from_slice(&[0.0f32; 6])?;
+//! let from = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let mut to = device.upload(&[0.0f32; 6])?;
 //! let plan = transpose(&device, (2, 3), &from, &mut to)?;
-//! device.synchronize()?;
-//! assert_eq!(to.as_host_vec()?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0], "by {}", plan.kernel());
+//! assert_eq!(device.download(&to)?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0], "by {}", plan.kernel());
 //! # Ok(()) }
 //! ```
 
@@ -23,10 +21,10 @@ use kernels_gpu::hopper::transpose as hopper;
 use kernels_gpu::transpose::tiling::{Tile, windows};
 use kernels_gpu::transpose::{Signature, shifted, vectorised};
 use warpsmith_launch::extra::Extended;
-use warpsmith_launch::{Device, Limits, Shape};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, Limits, Shape};
 
 use crate::costs::Costs;
-use crate::{Error, LEVELS};
+use crate::{Error, LEVELS, finished};
 
 /// The bytes of a vector, which rows must be a multiple of for [`Variant::Vectorised`].
 const VECTOR: usize = 16;
@@ -221,21 +219,26 @@ fn grid(tile: Tile, own: (usize, usize), side: usize, (rows, cols): (usize, usiz
     Shape { grid: [extent(down), extent(high), extent(deep)], block: [tile.threads as u32, 1, 1], shared: 0 }
 }
 
-/// `to` becomes the transpose of the rows × cols matrix `from`. Returns what was picked.
-pub fn transpose<T: DeviceCopy>(
+/// `to` becomes the transpose of the rows × cols matrix `from`, when this returns. Returns what was picked.
+pub fn transpose<'b, T: DeviceCopy>(
     device: &Device,
     extents: (usize, usize),
-    from: &DeviceSlice<T>,
-    to: &mut DeviceSlice<T>,
+    from: impl Into<BufferSlice<'b, T>>,
+    to: impl Into<BufferSliceMut<'b, T>>,
 ) -> Result<Plan, Error> {
+    let (from, mut to) = (from.into(), to.into());
     let addresses = (from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
     let plan = Plan::choose(device.limits(), size_of::<T>(), extents, addresses)?;
-    launch(device, &plan, from, to)?;
+    // SAFETY: both are borrowed until the device has been waited for.
+    finished(device, unsafe { launch(device, &plan, from.as_cust(), to.as_cust_mut()) })?;
     Ok(plan)
 }
 
-/// Launches what was picked. Whether the buffers are as the plan was made for is looked at again.
-pub fn launch<T: DeviceCopy>(
+/// Puts what was picked on the device's stream. Whether the buffers are as the plan was made for is looked at again.
+///
+/// # Safety
+/// Until the stream has done it, both stay where they are, and nothing else writes `from` or reaches `to`.
+pub unsafe fn launch<T: DeviceCopy>(
     device: &Device,
     plan: &Plan,
     from: &DeviceSlice<T>,

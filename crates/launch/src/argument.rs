@@ -4,6 +4,8 @@ use std::ffi::c_void;
 
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
 
+use crate::buffer::Buffer;
+use crate::buffer_slice::{BufferSlice, BufferSliceMut};
 use crate::float16::{Bf16, F16};
 
 /// The values of a launch, in the order of the PTX parameters. Only this crate's [`Argument`]s append to it.
@@ -46,9 +48,9 @@ impl Packed {
 /// | parameter | argument |
 /// | --- | --- |
 /// | a number, or a `Copy` type by value | itself |
-/// | `&[T]` | `&DeviceBuffer<T>` or `&DeviceSlice<T>` |
-/// | `*mut T` | `&mut DeviceBuffer<T>`, `&mut DeviceSlice<T>`, `DevicePointer<T>` |
-/// | `*const T` | `&DeviceBuffer<T>`, `&DeviceSlice<T>`, `DevicePointer<T>` |
+/// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>`; of `cust`, `&DeviceBuffer<T>`, `&DeviceSlice<T>` |
+/// | `*mut T` | `&mut Buffer<T>`, `BufferSliceMut<T>`; of `cust`, `&mut DeviceBuffer<T>`, `&mut DeviceSlice<T>`, `DevicePointer<T>` |
+/// | `*const T` | as for `&[T]`, and `DevicePointer<T>` |
 /// | `&T` | `DevicePointer<T>` |
 ///
 /// Where `T` is `half`'s `f16` or `bf16`, buffers hold [`F16`] or [`Bf16`].
@@ -85,8 +87,7 @@ impl Packed {
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter of type `{P}` does not take `{Self}`",
     label = "passed for a parameter of type `{P}`",
-    note = "`&[T]` and `*const T` take `&DeviceBuffer<T>`, `*mut T` takes `&mut DeviceBuffer<T>`, a number or a `Copy` type \
-            takes itself; `T` must be the same type"
+    note = "`&[T]` and `*const T` take `&Buffer<T>`, `*mut T` takes `&mut Buffer<T>`, a number or a `Copy` type takes itself; `T` must be the same type"
 )]
 pub unsafe trait Argument<P> {
     /// Appends the PTX parameters.
@@ -151,7 +152,28 @@ macro_rules! buffers {
         }
     )*};
 }
-buffers!(DeviceBuffer DeviceSlice);
+buffers!(Buffer DeviceBuffer DeviceSlice);
+
+// SAFETY: a slice is two parameters, where it lies and how many elements it has.
+unsafe impl<T, U: StandsFor<T>> Argument<&'static [T]> for BufferSlice<'_, U> {
+    fn pack(self, packed: &mut Packed) {
+        packed.push_slice::<T>(self.as_device_ptr().as_raw(), self.len());
+    }
+}
+
+// SAFETY: a pointer is one parameter of 64 bits.
+unsafe impl<T, U: StandsFor<T>> Argument<*mut T> for BufferSliceMut<'_, U> {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self.as_device_ptr().as_raw());
+    }
+}
+
+// SAFETY: a pointer is one parameter of 64 bits.
+unsafe impl<T, U: StandsFor<T>> Argument<*const T> for BufferSlice<'_, U> {
+    fn pack(self, packed: &mut Packed) {
+        packed.push(self.as_device_ptr().as_raw());
+    }
+}
 
 macro_rules! pointers {
     ($($parameter:ty)*) => {$(

@@ -1,30 +1,48 @@
 //! The device: taken, described, and given the kernels that it admits.
 
+use std::sync::Arc;
+
 use cuda_std::{Description, Kernel};
 use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::Device as CudaDevice;
-use cust::module::Module;
-use cust::stream::{Stream, StreamFlags};
+use cust::error::CudaResult;
 use warpsmith_cuda::Wish;
 
 use crate::description::compare;
 use crate::error::{Doing, Error};
+use crate::extra::peer::Current;
 use crate::launcher::Launcher;
 use crate::levels::Levels;
 use crate::limits::Limits;
-use crate::modules::Modules;
+use crate::modules::{Module, Modules};
+use crate::stream::Stream;
 
 /// A device with its modules and one stream.
 ///
 /// Modules are loaded when their first kernel is asked for, each once, and none waits for another. The fields are dropped in
-/// order: modules and stream before the context.
+/// order: modules before stream and context.
 pub struct Device {
     modules: Modules,
-    stream: Stream,
     limits: Limits,
     is_virtual: bool,
     index: u32,
+    home: Arc<Home>,
+}
+
+/// A device's context and stream, which stay as long as a buffer of theirs.
+pub(crate) struct Home {
+    pub stream: Stream,
+    // After the stream, which is of this context.
     context: Context,
+}
+
+impl Home {
+    /// Makes the context current in this thread, until the result is dropped.
+    pub fn enter(&self) -> CudaResult<Current> {
+        let before = Current::keep();
+        CurrentContext::set_current(&self.context)?;
+        Ok(before)
+    }
 }
 
 impl Device {
@@ -43,8 +61,9 @@ impl Device {
         let limits = Limits::of(device).doing("read the device's limits")?;
         let context = Context::new(device).doing("make a context")?;
         context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a stream")?;
-        Ok(Self { modules: Modules::default(), stream, limits, is_virtual, index, context })
+        let stream = Stream::new().doing("make a stream")?;
+        let home = Arc::new(Home { stream, context });
+        Ok(Self { modules: Modules::default(), limits, is_virtual, index, home })
     }
 
     /// Opens all devices of the kind asked for. The first one's context is current afterwards.
@@ -91,22 +110,37 @@ impl Device {
 
     /// `cust`'s context.
     pub fn context(&self) -> &Context {
-        &self.context
+        &self.home.context
     }
 
     /// The stream on which launches run.
     pub fn stream(&self) -> &Stream {
-        &self.stream
+        &self.home.stream
     }
 
     /// Makes the device's context current in this thread; the thread that opened it needs no call.
     pub fn enter(&self) -> Result<(), Error> {
-        CurrentContext::set_current(&self.context).doing("make the context current")
+        CurrentContext::set_current(self.context()).doing("make the context current")
     }
 
-    /// Waits until all that was launched has ended.
+    /// Waits until all that was launched has ended, whatever context is current.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.stream.synchronize().doing("finish what was launched")
+        let synchronize = || {
+            let _current = self.home.enter()?;
+            self.stream().synchronize()
+        };
+        synchronize().doing("finish what was launched")
+    }
+
+    /// Waits likewise, and does not return while something may still run: for functions that lend a launch what they borrow. If
+    /// the driver refuses to wait, the process ends.
+    pub fn finish(&self) -> Result<(), Error> {
+        let _current = self.home.enter();
+        self.stream().finish().doing("finish what was launched")
+    }
+
+    pub(crate) fn home(&self) -> &Arc<Home> {
+        &self.home
     }
 
     /// A kernel, ready to be launched with its own parameter types.
@@ -118,7 +152,7 @@ impl Device {
             compare(&Description::of::<K>(), entry.signature)?;
         }
         let module = self.module(levels, K::NAME)?;
-        let function = module.get_function(K::NAME).doing(format!("find kernel `{}`", K::NAME))?;
+        let function = module.function(K::NAME)?;
         Launcher::new(self, function, entry.and_then(|entry| entry.agreed))
     }
 
@@ -150,4 +184,52 @@ fn start(wish: Wish) -> Result<bool, Error> {
 
 fn count_started() -> Result<u32, Error> {
     CudaDevice::num_devices().doing("count the devices")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use cust::context::legacy::ContextStack;
+
+    use super::*;
+
+    #[test]
+    fn synchronize_waits_though_the_context_was_popped() {
+        let device = Device::open(Wish::Virtual).unwrap();
+        for wait in [Device::synchronize, Device::finish] {
+            let done = Arc::new(AtomicBool::new(false));
+            let sets = done.clone();
+            let work = move || {
+                std::thread::sleep(Duration::from_millis(100));
+                sets.store(true, Ordering::Release);
+            };
+            device.stream().on_host(work).unwrap();
+            ContextStack::pop().unwrap();
+            wait(&device).unwrap();
+            assert!(done.load(Ordering::Acquire));
+            device.enter().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_buffer_keeps_its_context_and_frees_its_memory_in_it() {
+        let device = Device::open(Wish::Virtual).unwrap();
+        let mut buffer = device.upload(&[1u32, 2, 3]).unwrap();
+        let empty = device.upload::<u32>(&[]).unwrap();
+        drop(device);
+        while ContextStack::pop().is_ok() {}
+        buffer.write(&[4, 5, 6]).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [4, 5, 6]);
+        assert_eq!(buffer.slice(1..).slice(..1).to_vec().unwrap(), [5]);
+        assert!(empty.to_vec().unwrap().is_empty());
+        assert!(matches!(buffer.write(&[7]), Err(Error::Length { given: 1, has: 3 })));
+        let (first, others) = buffer.split_at_mut(1);
+        assert_eq!((first.len(), others.len()), (1, 2));
+        assert_eq!(others.as_device_ptr().as_raw() - first.as_device_ptr().as_raw(), 4);
+        drop(buffer);
+        assert!(ContextStack::pop().is_err(), "no context is left current");
+    }
 }

@@ -85,6 +85,14 @@ pub enum Error {
         /// The elements that there are.
         elements: usize,
     },
+    /// Another number of elements than the buffer has.
+    #[error("cannot copy {given} elements to a buffer of {has}: the numbers must be the same")]
+    Length {
+        /// The elements that were given.
+        given: usize,
+        /// The elements of the buffer.
+        has: usize,
+    },
     /// A launch that the kernel or the device does not admit.
     #[error("cannot launch `{kernel}`: {problem}")]
     Launch {

@@ -4,14 +4,14 @@
 //! - [`Levels`] are that PTX: one module, or one for each feature level.
 //! - [`Launcher`] starts a kernel. Arguments are compared with the kernel's parameters when the program compiles, and the
 //!   [`Shape`] with kernel and device before each launch.
+//! - [`Buffer`] and [`DeviceMatrix`] are device memory, which [`Device::scope`] lends to kernels without `unsafe`.
 //! - [`F16`] and [`Bf16`] are 16-bit floats in buffers, and [`extra`] is what `cust` lacks.
 //!
 //! A project compiles its kernels in a build script and embeds the PTX:
 //!
 //! ```
 //! use cuda_std::prelude::*;
-//! use warpsmith_launch::cust::memory::{CopyDestination, DeviceBuffer};
-//! use warpsmith_launch::{Device, Doing, Level, Levels, Shape, Wish};
+//! use warpsmith_launch::{Device, Level, Levels, Shape, Wish};
 //!
 //! /// `y += a * x`.
 //! ///
@@ -40,26 +40,25 @@
 //!
 //! # fn main() -> Result<(), warpsmith_launch::Error> {
 //! let device = Device::open(Wish::Virtual)?;
-//! let x = DeviceBuffer::from_slice(&[1.0f32; 1000]).doing("copy x to the device")?;
-//! let mut y = DeviceBuffer::from_slice(&[0.5f32; 1000]).doing("copy y to the device")?;
+//! let x = device.upload(&[1.0f32; 1000])?;
+//! let mut y = device.upload(&[0.5f32; 1000])?;
 //! let saxpy = device.kernel::<saxpy>(&LEVELS)?;
 //! // SAFETY: `y` is as long as `x`.
 //! unsafe { saxpy.launch(Shape::line(x.len(), 256), (2.0f32, &x, &mut y))? };
-//! device.synchronize()?;
-//! let mut result = [0.0; 1000];
-//! y.copy_to(&mut result).doing("copy y to the host")?;
-//! assert_eq!(result, [2.5; 1000]);
+//! assert_eq!(device.download(&y)?, [2.5; 1000]);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! `cust` stays visible: [`Device::stream`] is its stream, buffers are its own, and `cust::launch!` takes
-//! [`Launcher::function`]. That macro tells the driver neither how many arguments there are nor how large: one that is larger than its
+//! `cust` stays visible: `unsafe` launches take its buffers, too, and `cust::launch!` takes [`Launcher::function`] and
+//! [`Device::stream`]. That macro tells the driver neither how many arguments there are nor how large: one that is larger than its
 //! parameter passes, and so may one that is missing.
 #![warn(missing_docs)]
 
 mod agreement;
 mod argument;
+mod buffer;
+mod buffer_slice;
 mod description;
 mod device;
 mod error;
@@ -72,8 +71,11 @@ mod matrix;
 mod modules;
 mod safe_argument;
 mod scope;
+mod stream;
 
 pub use argument::{Argument, Arguments, Packed, StandsFor};
+pub use buffer::Buffer;
+pub use buffer_slice::{BufferSlice, BufferSliceMut};
 pub use cuda_std::{Description, Kernel};
 pub use cust;
 pub use description::compare;
@@ -84,6 +86,8 @@ pub use launcher::{Launcher, Shape};
 pub use levels::{Entry, Level, Levels};
 pub use limits::Limits;
 pub use matrix::DeviceMatrix;
+pub use modules::Module;
 pub use safe_argument::{SafeArgument, SafeArguments};
-pub use scope::{Choice, Scope};
+pub use scope::{LaunchOptions, Scope};
+pub use stream::Stream;
 pub use warpsmith_cuda::Wish;

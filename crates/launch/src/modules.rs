@@ -3,11 +3,39 @@
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cust::module::Module;
+use cust::function::Function;
 
-use crate::error::Error;
+use crate::error::{Doing, Error};
 use crate::extra;
 use crate::levels::Level;
+
+/// A module on a device.
+///
+/// It is `cust`'s without `Module::get_global`, through which the host writes a kernel's statics while the kernel runs.
+///
+/// ```compile_fail,E0599
+/// # fn rewrite(device: &warpsmith_launch::Device, levels: &warpsmith_launch::Levels) {
+/// let module = device.module(levels, "count").unwrap();
+/// module.get_global::<u32>(c"COUNTER").unwrap();
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Module(cust::module::Module);
+
+impl Module {
+    /// A kernel.
+    pub fn function(&self, kernel: &str) -> Result<Function<'_>, Error> {
+        self.0.get_function(kernel).doing(format!("find kernel `{kernel}`"))
+    }
+
+    /// `cust`'s module.
+    ///
+    /// # Safety
+    /// What `get_global` finds is not written while a kernel of the module runs, and what is written is a value of its type.
+    pub unsafe fn cust(&self) -> &cust::module::Module {
+        &self.0
+    }
+}
 
 /// The modules of a device: a list that only grows, so that each stays where it is while others are added.
 #[derive(Default)]
@@ -31,7 +59,7 @@ impl Modules {
                 Some(kernel) => extra::load_ptx(&level.alone(kernel), &[]),
                 None => extra::load_ptx(level.ptx(), &[]),
             };
-            loaded.map_err(|(error, log)| {
+            loaded.map(Module).map_err(|(error, log)| {
                 let log = log.lines().map(|line| format!("\n    {line}")).collect();
                 Error::Module { arch: level.arch(), error, log }
             })

@@ -1,9 +1,11 @@
 //! Arguments of blockwise kernels: what they pass, and what they ask of the grid.
 
 use blockwise::{Counters, Demand, Element, Extents, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
-use cust::memory::{DeviceBuffer, DeviceCopy};
+use cust::memory::DeviceCopy;
 
 use crate::argument::{Argument, Arguments, Packed, StandsFor};
+use crate::buffer::Buffer;
+use crate::buffer_slice::{BufferSlice, BufferSliceMut};
 use crate::float16::{Bf16, F16};
 use crate::matrix::DeviceMatrix;
 
@@ -12,12 +14,25 @@ use crate::matrix::DeviceMatrix;
 /// | parameter | argument |
 /// | --- | --- |
 /// | a number, or a `Copy` type by value | itself |
-/// | `&[T]` | `&DeviceBuffer<T>` |
+/// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>` |
 /// | `Matrix<T>` | `&DeviceMatrix<T>` |
-/// | `SliceMut<T, …>`, `Counters<T>` | `&mut DeviceBuffer<T>` |
+/// | `SliceMut<T, …>`, `Counters<T>` | `&mut Buffer<T>`, `BufferSliceMut<T>` |
 /// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>` |
 ///
-/// A `DeviceSlice` is not an argument: `cust`'s is `Copy`, so to borrow one says nothing about its copies.
+/// Two parts of one buffer are two arguments:
+///
+/// ```no_run
+/// # use blockwise::prelude::*;
+/// # use warpsmith_launch::{Buffer, Device, Error, Launcher};
+/// # #[kernel]
+/// # pub fn scan(block: Block<256>, mut before: SliceMut<f32>, mut after: SliceMut<f32>) {}
+/// # fn both(device: &Device, scan: &Launcher<scan>, mut buffer: Buffer<f32>) -> Result<(), Error> {
+/// let (before, after) = buffer.split_at_mut(1000);
+/// device.scope(|scope| scope.launch(scan, (before, after)))
+/// # }
+/// ```
+/// `cust`'s buffers are no arguments: safe code can reach their memory while a kernel runs. Its `DeviceSlice` is `Copy`, so to
+/// borrow one says nothing about its copies, and a `DeviceBuffer` derefs to one.
 ///
 /// ```compile_fail,E0277
 /// # use blockwise::prelude::*;
@@ -28,6 +43,27 @@ use crate::matrix::DeviceMatrix;
 /// scope.launch(fill, (part,)).unwrap();
 /// # }
 /// ```
+/// ```compile_fail,E0277
+/// # use blockwise::prelude::*;
+/// # use warpsmith_launch::{Scope, Launcher, cust::memory::DeviceBuffer};
+/// # #[kernel]
+/// # pub fn fill(block: Block<256>, mut to: SliceMut<f32>) {}
+/// # fn twice<'s>(scope: &'s Scope<'s, '_>, fill: &Launcher<fill>, whole: &'s mut DeviceBuffer<f32>) {
+/// scope.launch(fill, (whole,)).unwrap();
+/// # }
+/// ```
+/// Nor is a part lent twice:
+///
+/// ```compile_fail,E0499
+/// # use blockwise::prelude::*;
+/// # use warpsmith_launch::{Buffer, Device, Launcher};
+/// # #[kernel]
+/// # pub fn scan(block: Block<256>, mut before: SliceMut<f32>, mut after: SliceMut<f32>) {}
+/// # fn both(device: &Device, scan: &Launcher<scan>, mut buffer: Buffer<f32>) {
+/// let (before, after) = (buffer.slice_mut(..1000), buffer.slice_mut(..1000));
+/// device.scope(|scope| scope.launch(scan, (before, after)));
+/// # }
+/// ```
 ///
 /// # Safety
 /// As long as the argument is borrowed, the kernel may do with the parameter whatever its type allows: nobody writes what it
@@ -36,8 +72,9 @@ use crate::matrix::DeviceMatrix;
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter of type `{P}` does not take `{Self}`",
     label = "passed for a parameter of type `{P}`",
-    note = "`&[T]` takes `&DeviceBuffer<T>`, `Matrix<T>` takes `&DeviceMatrix<T>`, `SliceMut<T>` takes `&mut DeviceBuffer<T>`, \
-            `MatrixMut<T, …>` takes `&mut DeviceMatrix<T>`; `T` must be the same type"
+    note = "`&[T]` takes `&Buffer<T>`, `Matrix<T>` takes `&DeviceMatrix<T>`, `SliceMut<T>` takes `&mut Buffer<T>`, \
+            `MatrixMut<T, …>` takes `&mut DeviceMatrix<T>`; `T` must be the same type",
+    note = "`Device::upload` and `Device::zeroed` make a `Buffer`; `Buffer::from_cust` makes one of `cust`'s, which is `unsafe`"
 )]
 pub unsafe trait SafeArgument<P>: Argument<P> {
     /// What it asks of the grid, made of blocks of so many threads.
@@ -64,43 +101,54 @@ unsafe impl SafeArgument<half::f16> for F16 {}
 unsafe impl SafeArgument<half::bf16> for Bf16 {}
 
 // SAFETY: a borrow forbids others to write.
-unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &DeviceBuffer<U> {
+unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &Buffer<U> {
+    fn extents(&self) -> Extents {
+        Extents::line(self.len())
+    }
+}
+// SAFETY: as above, of the buffer that it is of.
+unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for BufferSlice<'_, U> {
     fn extents(&self) -> Extents {
         Extents::line(self.len())
     }
 }
 
-// SAFETY: a pointer, and the length by value.
-unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for &mut DeviceBuffer<U> {
-    fn pack(self, packed: &mut Packed) {
-        packed.push(self.as_device_ptr().as_raw());
-        packed.push(self.len());
-    }
-}
-// SAFETY: a mutable borrow forbids others to reach it.
-unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for &mut DeviceBuffer<U> {
-    fn demand(&self, threads: usize) -> Option<Demand> {
-        Some(M::demand(self.len(), threads))
-    }
+macro_rules! written {
+    ($($buffer:ty)*) => {$(
+        // SAFETY: a pointer, and the length by value.
+        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for $buffer {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+                packed.push(self.len());
+            }
+        }
+        // SAFETY: a mutable borrow forbids others to reach it.
+        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for $buffer {
+            fn demand(&self, threads: usize) -> Option<Demand> {
+                Some(M::demand(self.len(), threads))
+            }
 
-    fn extents(&self) -> Extents {
-        Extents::line(self.len())
-    }
-}
+            fn extents(&self) -> Extents {
+                Extents::line(self.len())
+            }
+        }
 
-// SAFETY: a pointer, and the length by value.
-unsafe impl<T: Element, U: StandsFor<T>> Argument<Counters<T>> for &mut DeviceBuffer<U> {
-    fn pack(self, packed: &mut Packed) {
-        packed.push(self.as_device_ptr().as_raw());
-        packed.push(self.len());
-    }
+        // SAFETY: a pointer, and the length by value.
+        unsafe impl<T: Element, U: StandsFor<T>> Argument<Counters<T>> for $buffer {
+            fn pack(self, packed: &mut Packed) {
+                packed.push(self.as_device_ptr().as_raw());
+                packed.push(self.len());
+            }
+        }
+        // SAFETY: a mutable borrow forbids others to reach it.
+        unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for $buffer {
+            fn extents(&self) -> Extents {
+                Extents::line(self.len())
+            }
+        }
+    )*};
 }
-// SAFETY: a mutable borrow forbids others to reach it.
-unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for &mut DeviceBuffer<U> {
-    fn extents(&self) -> Extents {
-        Extents::line(self.len())
-    }
-}
+written!(&mut Buffer<U> BufferSliceMut<'_, U>);
 
 // SAFETY: a slice, and the extents by value.
 unsafe impl<T: Element, U: StandsFor<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {

@@ -8,7 +8,6 @@ use cust::context::CurrentContext;
 
 use crate::device::Device;
 use crate::error::{Doing, Error};
-use crate::extra;
 use crate::launcher::{Launcher, Shape};
 use crate::safe_argument::SafeArguments;
 
@@ -22,7 +21,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 /// What is left for a launch to decide, beside the kernel and its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct LaunchOptions {
     /// Blocks along x, y, z. An output's map may leave it open, and compares it otherwise.
     pub grid: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory of a block.
@@ -34,55 +33,68 @@ impl Device {
     ///
     /// ```no_run
     /// use blockwise::prelude::*;
-    /// use warpsmith_launch::cust::memory::DeviceBuffer;
-    /// use warpsmith_launch::{Device, Doing, Error, Levels};
+    /// use warpsmith_launch::{Buffer, Device, Error, Levels};
     ///
     /// #[kernel]
     /// pub fn add(block: Block<256>, a: &[f32], b: &[f32], mut sum: SliceMut<f32>) {
     ///     sum.write(&block, |_, i| a[i] + b[i]);
     /// }
     ///
-    /// fn sum(device: &Device, levels: &Levels, a: &DeviceBuffer<f32>, b: &DeviceBuffer<f32>) -> Result<Vec<f32>, Error> {
-    ///     let mut sum = DeviceBuffer::from_slice(&vec![0.0; a.len()]).doing("make room for the sums")?;
+    /// fn sum(device: &Device, levels: &Levels, a: &Buffer<f32>, b: &Buffer<f32>) -> Result<Vec<f32>, Error> {
+    ///     let mut sum = device.zeroed(a.len())?;
     ///     let add = device.kernel::<add>(levels)?;
-    ///     device.scope(|scope| scope.launch(&add, (a, b, &mut sum)))??;
-    ///     sum.as_host_vec().doing("copy the sums to the host")
+    ///     device.scope(|scope| scope.launch(&add, (a, b, &mut sum)))?;
+    ///     device.download(&sum)
     /// }
     /// ```
     /// What a kernel still writes cannot be read:
     ///
     /// ```compile_fail,E0502
     /// # use blockwise::prelude::*;
-    /// # use warpsmith_launch::{Device, Launcher, cust::memory::DeviceBuffer};
+    /// # use warpsmith_launch::{Buffer, Device, Launcher};
     /// # #[kernel]
     /// # pub fn fill(block: Block<256>, mut to: SliceMut<f32>) {}
-    /// # fn early(device: &Device, fill: &Launcher<fill>, mut to: DeviceBuffer<f32>) {
+    /// # fn early(device: &Device, fill: &Launcher<fill>, mut to: Buffer<f32>) {
     /// device.scope(|scope| {
-    ///     scope.launch(fill, (&mut to,)).unwrap();
-    ///     to.as_host_vec().unwrap();
+    ///     scope.launch(fill, (&mut to,))?;
+    ///     to.to_vec().map(drop)
+    /// });
+    /// # }
+    /// ```
+    /// Nor written, nor freed:
+    ///
+    /// ```compile_fail,E0505
+    /// # use blockwise::prelude::*;
+    /// # use warpsmith_launch::{Buffer, Device, Launcher};
+    /// # #[kernel]
+    /// # pub fn fill(block: Block<256>, mut to: SliceMut<f32>) {}
+    /// # fn early(device: &Device, fill: &Launcher<fill>, mut to: Buffer<f32>) {
+    /// device.scope(|scope| {
+    ///     scope.launch(fill, (&mut to,))?;
+    ///     Ok(drop(to))
     /// });
     /// # }
     /// ```
     pub fn scope<'env, R>(
         &'env self,
-        launches: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+        launches: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R, Error>,
     ) -> Result<R, Error> {
         /// Waits, even if the closure panics.
         struct Wait<'d>(&'d Device);
         impl Drop for Wait<'_> {
             fn drop(&mut self) {
-                // If the device fails, nothing runs on it any more, and the caller is told below.
-                let _ = self.0.synchronize();
+                let _ = self.0.finish();
             }
         }
         // What was launched before without a scope may still run.
-        self.enter()?;
+        let _current = self.home().enter().doing("make the context current")?;
         CurrentContext::synchronize().doing("finish what was launched before")?;
+        self.synchronize()?;
         let wait = Wait(self);
         let result = launches(&Scope { device: self, scope: PhantomData, env: PhantomData });
-        self.synchronize()?;
-        drop(wait);
-        Ok(result)
+        let waited = self.finish();
+        std::mem::forget(wait);
+        result.and_then(|result| waited.map(|()| result))
     }
 }
 
@@ -96,14 +108,14 @@ impl<'scope> Scope<'scope, '_> {
     where
         K::Signature: Takes<P>,
     {
-        self.launch_with(kernel, Choice::default(), arguments)
+        self.launch_with(kernel, LaunchOptions::default(), arguments)
     }
 
     /// Starts a kernel with a grid of one's own, or with dynamic shared memory.
     pub fn launch_with<K: BlockwiseKernel, P>(
         &'scope self,
         kernel: &Launcher<'_, K>,
-        choice: Choice,
+        options: LaunchOptions,
         arguments: impl SafeArguments<P> + 'scope,
     ) -> Result<(), Error>
     where
@@ -120,12 +132,10 @@ impl<'scope> Scope<'scope, '_> {
         let block = K::LAUNCH_BOUNDS.block_dim.unwrap_or([1; 3]);
         let threads = block.into_iter().map(|side| side as usize).product();
         let demands = named(K::PARAMS.iter().map(|parameter| parameter.name), arguments.demands(threads));
-        let grid = grid(&demands, choice.grid, self.device.limits().grid).map_err(refuse)?;
-        // A buffer may have been filled within the scope, and the copy still be on its way.
-        extra::finish_copies().doing("finish what was copied")?;
+        let grid = grid(&demands, options.grid, self.device.limits().grid).map_err(refuse)?;
         // SAFETY: the arguments are borrowed until the scope has ended, which waits for the kernel; the grid is the one that
         // the outputs' maps ask for; what else a kernel without `unsafe` needs, its types and the builder see to.
-        unsafe { kernel.launch(Shape { grid, block, shared: choice.shared }, arguments) }
+        unsafe { kernel.launch(Shape { grid, block, shared: options.shared }, arguments) }
     }
 }
 

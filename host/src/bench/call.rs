@@ -5,10 +5,9 @@ use std::ffi::c_void;
 use cust::error::CudaResult;
 use cust::function::Function;
 use cust::memory::{DeviceBuffer, DeviceCopy};
-use cust::stream::Stream;
 use kernels_gpu::gemm::Gemm;
-use warpsmith_launch::Shape;
 use warpsmith_launch::extra::{Extended, launch_extended};
+use warpsmith_launch::{Shape, Stream};
 
 /// An argument. A Rust slice is a pointer and a length, for both compilers.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@
 
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
-use cust::stream::Stream;
 use cust::sys;
+use warpsmith_launch::Stream;
 
 use super::pairs::Enqueue;
 
@@ -32,9 +32,9 @@ impl Sampler<'_> {
 /// Milliseconds of one launch between two events.
 fn timed(stream: &Stream, launches: u32, run: impl FnOnce() -> CudaResult<()>) -> CudaResult<f64> {
     let (start, end) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
-    start.record(stream)?;
+    stream.record(&start)?;
     run()?;
-    end.record(stream)?;
+    stream.record(&end)?;
     end.synchronize()?;
     Ok(f64::from(end.elapsed_time_f32(&start)?) / f64::from(launches))
 }

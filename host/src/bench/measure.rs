@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
+use cust::function::Function;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
-use cust::module::Module;
 use serde::Serialize;
 use warpsmith_launch::{Device, Doing, extra};
 
@@ -162,12 +162,11 @@ impl<'d> Bench<'d> {
 
     /// Launches of our kernel.
     pub fn ours<'a>(&'a self, call: &'a Call) -> Result<Enqueue<'a>, Error> {
-        self.launches_of(self.device.module(&LEVELS, call.kernel)?, call)
+        self.launches_of(self.device.module(&LEVELS, call.kernel)?.function(call.kernel)?, call)
     }
 
-    /// Launches of a module's kernel by a call that is made for its parameters.
-    pub fn launches_of<'a>(&'a self, module: &'a Module, call: &'a Call) -> Result<Enqueue<'a>, Error> {
-        let function = module.get_function(call.kernel).doing(format!("find kernel `{}`", call.kernel))?;
+    /// Launches of a kernel by a call that is made for its parameters.
+    pub fn launches_of<'a>(&'a self, function: Function<'a>, call: &'a Call) -> Result<Enqueue<'a>, Error> {
         if call.shape.shared > self.device.limits().shared_per_block {
             extra::allow_dynamic_shared(&function, call.shape.shared).doing("allow dynamic shared memory")?;
         }

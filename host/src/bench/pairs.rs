@@ -1,8 +1,8 @@
 //! Two contenders measured in turn in one run.
 
 use cust::error::CudaResult;
-use cust::stream::Stream;
 use serde::Serialize;
+use warpsmith_launch::Stream;
 
 use super::graph::{Replay, Sampler};
 use super::statistics::{SpeedRatio, Spread};

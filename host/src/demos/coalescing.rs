@@ -8,7 +8,7 @@ use kernels_gpu::base::coalescing::{
     stretch_staged_in_place, stretch_staged_structs, stretch_structs,
 };
 
-use warpsmith_kernels::structs::{to_arrays, to_structs};
+use warpsmith_kernels::structs::{to_arrays_async, to_structs_async};
 use warpsmith_launch::{Doing, Shape};
 
 use super::demo::Demo;
@@ -131,7 +131,7 @@ fn repeated(stage: &Stage, numbers: &[f32], len: usize) -> Result<DeviceBuffer<f
         let count = numbers.len().min(len - start);
         let (mut to, from) = (all.index(start..start + count), once.index(..count));
         // SAFETY: both buffers live until the copies are waited for.
-        unsafe { to.async_copy_from(&from, stage.device.stream()) }.doing("repeat the source")?;
+        unsafe { to.async_copy_from(&from, stage.device.stream().cust()) }.doing("repeat the source")?;
     }
     stage.device.synchronize()?;
     Ok(all)
@@ -331,20 +331,24 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let from_three = stage.upload("three arrays", &three)?;
     let from_four = stage.upload("four arrays", &four)?;
     let row = |kernel| row(stage, kernel, "", n);
-
+    // SAFETY of all four: the stage waits for the launch before source or target is used again.
     let mut rows = vec![
-        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| {
-            to_arrays(device, pitch, &from_points, to)
+        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| unsafe {
+            to_arrays_async(device, pitch, &from_points, to)
         })?
         .shows("12-byte structs become three arrays: 16 bytes a lane on both sides"),
-        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| {
-            to_structs(device, pitch, &from_three, to)
+        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| unsafe {
+            to_structs_async(device, pitch, &from_three, to)
         })?
         .shows("and back"),
-        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| to_arrays(device, pitch, &from_quads, to))?
-            .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
-        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| to_structs(device, pitch, &from_four, to))?
-            .shows("and back, through the same chunks"),
+        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| unsafe {
+            to_arrays_async(device, pitch, &from_quads, to)
+        })?
+        .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
+        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
+            to_structs_async(device, pitch, &from_four, to)
+        })?
+        .shows("and back, through the same chunks"),
     ];
     row::against_first(&mut rows);
     Ok(rows)

@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
-use cust::context::CurrentContext;
-use cust::memory::DeviceBuffer;
 use warpsmith_collectives::{Communicator, Job, Reduction};
 use warpsmith_distributed::{Carrier, GatheredProduct, SplitProduct, Team, Transpose, shares};
-use warpsmith_launch::{Bf16, Device, Doing, Wish};
+use warpsmith_launch::{Bf16, Device, Wish};
 
 use super::demo::Demo;
 use super::row::{self, Link, Row, Workload};
@@ -270,11 +268,9 @@ impl Show<'_, '_> {
         }
         if self.ranks.len() < size {
             let rank = &self.ranks[0];
-            let mut sum = DeviceBuffer::from_slice(&table).doing("copy counts to the device")?;
-            CurrentContext::synchronize().doing("finish the copy")?;
+            let mut sum = rank.device().upload(&table)?;
             rank.all_reduce_in_place(&mut sum, Reduction::Sum)?.launch()?;
-            rank.synchronize()?;
-            table = sum.as_host_vec().doing("copy counts to the host")?;
+            table = sum.to_vec()?;
         }
         let link = |index: usize| Link { from: index / size, to: index % size, bytes: table[index] };
         Ok((0..table.len()).map(link).filter(|link| link.bytes > 0).collect())

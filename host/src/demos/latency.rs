@@ -171,7 +171,8 @@ fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
                 "pageable" => target.copy_from(&numbers).doing("copy to the device"),
                 _ => {
                     // SAFETY: both buffers outlive the copy, which is waited for before either is touched.
-                    unsafe { target.async_copy_from(pinned.as_slice(), stream).doing("copy to the device")? };
+                    unsafe { target.async_copy_from(pinned.as_slice(), stream.cust()) }
+                        .doing("copy to the device")?;
                     stage.device.synchronize()
                 }
             }
@@ -205,7 +206,9 @@ fn both_ways(stage: &Stage, numbers: &[f32], pinned: &LockedBuffer<f32>) -> Resu
     let mut copies = || -> Result<(), warpsmith_launch::Error> {
         // SAFETY: all four buffers outlive the copies, which are waited for before any is touched.
         unsafe {
-            target.async_copy_from(pinned.as_slice(), stage.device.stream()).doing("copy to the device")?;
+            target
+                .async_copy_from(pinned.as_slice(), stage.device.stream().cust())
+                .doing("copy to the device")?;
             from.async_copy_to(back.as_mut_slice(), &other).doing("copy to the host")?;
         }
         stage.device.synchronize()?;

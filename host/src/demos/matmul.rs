@@ -200,7 +200,8 @@ fn fast(
         let mut c = stage.target("C", m * n, Fill::NotANumber)?;
         let problem = Problem::new(extents, Input::F32, Output::F32, layout);
         let Some(plan) = plan(stage, &problem, &Operands::of(&a, &b, c.buffer()))? else { continue };
-        let mut launch = || gemm.launch(&plan, &a, &b, c.buffer());
+        // SAFETY: the stage waits for the launch before an operand or C is used again.
+        let mut launch = || unsafe { gemm.launch(&plan, &a, &b, c.buffer()) };
         let kernel = stage.only.unwrap_or(plan.kernel());
         let counters = stage.once(kernel, &mut launch)?;
         let time = stage.time(&mut launch)?;

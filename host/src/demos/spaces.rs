@@ -119,6 +119,8 @@ impl Demo for SpacesDemo {
 fn set(stage: &Stage, name: &str, kernel: &str) -> Result<(), Error> {
     let symbol = CString::new(name).map_err(|_| Error::Size(format!("`{name}` is no symbol")))?;
     let module = stage.device.module(&LEVELS, kernel)?;
+    // SAFETY: no kernel of the module runs: each is waited for.
+    let module = unsafe { module.cust() };
     let mut global = module.get_global::<Coefficients>(&symbol).doing(format!("find the static `{name}`"))?;
     Ok(global.copy_from(&COEFFICIENTS).doing(format!("set the static `{name}`"))?)
 }

@@ -164,9 +164,9 @@ impl<'a> Stage<'a> {
         let begun = Instant::now();
         let mut times = Vec::with_capacity(SAMPLES);
         while times.len() < SAMPLES && (times.len() < 2 || begun.elapsed() < TIMING) {
-            start.record(self.device.stream()).doing("record an event")?;
+            self.device.stream().record(&start).doing("record an event")?;
             launch()?;
-            end.record(self.device.stream()).doing("record an event")?;
+            self.device.stream().record(&end).doing("record an event")?;
             end.synchronize().doing("wait for an event")?;
             let time = end.elapsed_time_f32(&start).doing("read the time between two events")?;
             times.push(f64::from(time));

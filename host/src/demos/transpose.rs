@@ -191,7 +191,8 @@ pub fn transpose<T: Element>(
             return Err(no_kernel::<T>(step));
         }
         let plan = Plan::of(For::Any, variant, bytes, (rows, cols))?;
-        return Ok(dispatch::launch(device, &plan, from, to)?);
+        // SAFETY: as of the steps below.
+        return Ok(unsafe { dispatch::launch(device, &plan, from, to) }?);
     };
     let has = from.len().min(to.len());
     if rows.checked_mul(cols).is_none_or(|needed| needed > has) {
@@ -305,7 +306,10 @@ fn steps<T: Element>(
         to.wipe()?;
         let mut run = || match &launch {
             Shown::Step(step) => transpose(stage.device, *step, extents, &from, to.buffer()),
-            Shown::Plan(plan) => Ok(dispatch::launch(stage.device, plan, &from, to.buffer())?),
+            Shown::Plan(plan) => {
+                // SAFETY: the stage waits for the launch before source or target is used again.
+                Ok(unsafe { dispatch::launch(stage.device, plan, &from, to.buffer()) }?)
+            }
         };
         let counters = stage.once(name, &mut run)?;
         let time = stage.time(&mut run)?;

@@ -23,7 +23,7 @@ pub fn serve(chosen: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
         of_a_demo(&device, family, kernel.name)?;
     }
     for (kernel, launch) in launches::all().into_iter().filter(|(kernel, _)| chosen(kernel)) {
-        let ready = Ready::new(device.module(&BLOCKWISE, kernel)?, kernel, launch)?;
+        let ready = Ready::new(device.module(&BLOCKWISE, kernel)?.function(kernel)?, launch)?;
         let mut launch = || -> anyhow::Result<()> {
             ready.enqueue(&device)?;
             Ok(device.synchronize()?)

@@ -7,7 +7,6 @@ use anyhow::Context;
 use cust::error::CudaResult;
 use cust::function::Function;
 use cust::memory::{CopyDestination, DeviceBuffer};
-use cust::module::Module;
 use warpsmith_launch::Device;
 
 use crate::pairs::{Parameter, Shape};
@@ -21,12 +20,7 @@ pub struct Ready<'d> {
 }
 
 impl<'d> Ready<'d> {
-    pub fn new(
-        module: &'d Module,
-        kernel: &str,
-        (shape, made): (Shape, Vec<Parameter>),
-    ) -> anyhow::Result<Self> {
-        let function = module.get_function(kernel).context("find the kernel")?;
+    pub fn new(function: Function<'d>, (shape, made): (Shape, Vec<Parameter>)) -> anyhow::Result<Self> {
         let (mut parameters, mut memory) = (Vec::new(), Vec::new());
         for parameter in made {
             parameters.push(match parameter.made() {

@@ -6,8 +6,7 @@ use std::mem::swap;
 use blockwise_kernels::diagonals::safe_align;
 use blockwise_kernels::levels::{safe_fourier, safe_option_trees, safe_walsh, safe_wavelets};
 use blockwise_kernels::suites::{safe_divide_step, safe_flow, safe_flow_step};
-use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Device, DeviceMatrix};
+use warpsmith_launch::Device;
 
 use super::{LENGTHS, levels, numbers};
 
@@ -24,9 +23,9 @@ pub fn rows_are_transformed(device: &Device) {
     for rows in [1, 3] {
         let parts = numbers(2 * 512 * rows, 1);
         let x: Vec<[f32; 2]> = parts.chunks(2).map(|pair| [pair[0], pair[1]]).collect();
-        let from = DeviceMatrix::from_slice(&x, rows, 512).unwrap();
-        let mut to = DeviceMatrix::from_slice(&vec![[f32::NAN; 2]; 512 * rows], rows, 512).unwrap();
-        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
+        let from = device.upload_matrix(&x, rows, 512).unwrap();
+        let mut to = device.upload_matrix(&vec![[f32::NAN; 2]; 512 * rows], rows, 512).unwrap();
+        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap();
         // Each by its definition, a sum of 512.
         let of = |row: &[[f32; 2]], i: usize| {
             row.iter().enumerate().fold([0.0; 2], |[re, im], (k, x)| {
@@ -37,7 +36,7 @@ pub fn rows_are_transformed(device: &Device) {
         };
         let expected: Vec<f64> =
             x.chunks(512).flat_map(|row| (0..512).flat_map(move |i| of(row, i))).collect();
-        let got: Vec<f32> = to.to_vec().unwrap().into_iter().flatten().collect();
+        let got: Vec<f32> = device.download(&to).unwrap().into_iter().flatten().collect();
         near(&got, &expected, 2e-3, "a transform");
     }
 }
@@ -60,14 +59,13 @@ pub fn parts_are_turned_into_wavelets_and_walsh_functions(device: &Device) {
     let walsh = device.kernel::<safe_walsh>(levels()).unwrap();
     for len in LENGTHS.into_iter().chain([512, 1537]) {
         let x = numbers(len, 2);
-        let from = DeviceBuffer::from_slice(&x).unwrap();
-        let [mut one, mut other] = [0, 0].map(|_| DeviceBuffer::from_slice(&vec![f32::NAN; len]).unwrap());
+        let from = device.upload(&x).unwrap();
+        let [mut one, mut other] = [0, 0].map(|_| device.upload(&vec![f32::NAN; len]).unwrap());
         device
             .scope(|scope| {
                 scope.launch(&wavelets, (&from, &mut one))?;
                 scope.launch(&walsh, (&from, &mut other))
             })
-            .unwrap()
             .unwrap();
         // What is behind the end counts as zero, and what is computed there is nobody's.
         let mut padded: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
@@ -76,9 +74,9 @@ pub fn parts_are_turned_into_wavelets_and_walsh_functions(device: &Device) {
         let of = |part: &[f64], i: usize| (0..512).map(|k| sign(i, k) * part[k]).sum();
         let expected: Vec<f64> =
             padded.chunks(512).flat_map(|part| (0..512).map(move |i| of(part, i))).take(len).collect();
-        near(&other.as_host_vec().unwrap(), &expected, 0.0, "a Walsh transform");
+        near(&device.download(&other).unwrap(), &expected, 0.0, "a Walsh transform");
         padded.chunks_mut(512).for_each(|part| haar(part, 512));
-        near(&one.as_host_vec().unwrap(), &padded[..len], 1e-5, "wavelets");
+        near(&device.download(&one).unwrap(), &padded[..len], 1e-5, "wavelets");
     }
 }
 
@@ -88,11 +86,10 @@ pub fn trees_price_options(device: &Device) {
     for (len, steps) in [(1, 255), (7, 100), (33, 1), (3, 0)] {
         let price: Vec<f32> = numbers(len, 1).iter().map(|x| x + 50.0).collect();
         let strike: Vec<f32> = numbers(len, 2).iter().map(|x| x + 50.0).collect();
-        let (from, of_strike) =
-            (DeviceBuffer::from_slice(&price).unwrap(), DeviceBuffer::from_slice(&strike).unwrap());
-        let mut worth = DeviceBuffer::from_slice(&vec![f32::NAN; len]).unwrap();
+        let (from, of_strike) = (device.upload(&price).unwrap(), device.upload(&strike).unwrap());
+        let mut worth = device.upload(&vec![f32::NAN; len]).unwrap();
         let arguments = (steps as u32, rate, deviation, &from, &of_strike, &mut worth);
-        device.scope(|scope| scope.launch(&kernel, arguments)).unwrap().unwrap();
+        device.scope(|scope| scope.launch(&kernel, arguments)).unwrap();
         let (up, growth) = (f64::from(deviation).exp(), f64::from(rate).exp());
         let chance = (growth - 1.0 / up) / (up - 1.0 / up);
         let of = |(price, strike): (&f32, &f32)| {
@@ -108,7 +105,7 @@ pub fn trees_price_options(device: &Device) {
             nodes[0]
         };
         let expected: Vec<f64> = price.iter().zip(&strike).map(of).collect();
-        near(&worth.as_host_vec().unwrap(), &expected, 1e-3, "a price");
+        near(&device.download(&worth).unwrap(), &expected, 1e-3, "a price");
     }
 }
 
@@ -116,13 +113,12 @@ pub fn sequences_are_aligned(device: &Device) {
     let kernel = device.kernel::<safe_align>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (65, 100)] {
         let scores: Vec<i32> = (0..rows * cols).map(|i| (i * 31 % 17) as i32 - 8).collect();
-        let of_scores = DeviceMatrix::from_slice(&scores, rows, cols).unwrap();
+        let of_scores = device.upload_matrix(&scores, rows, cols).unwrap();
         let [mut before, mut table] =
-            [0, 0].map(|_| DeviceMatrix::from_slice(&vec![7777; rows * cols], rows, cols).unwrap());
+            [0, 0].map(|_| device.upload_matrix(&vec![7777; rows * cols], rows, cols).unwrap());
         for diagonal in 0..rows.div_ceil(32) + cols.div_ceil(32) - 1 {
             device
                 .scope(|scope| scope.launch(&kernel, (diagonal as u32, -3, &of_scores, &before, &mut table)))
-                .unwrap()
                 .unwrap();
             swap(&mut before, &mut table);
         }
@@ -136,7 +132,7 @@ pub fn sequences_are_aligned(device: &Device) {
             };
         }
         let expected: Vec<i32> = expected[1..].iter().flat_map(|row| row[1..].to_vec()).collect();
-        assert_eq!(before.to_vec().unwrap(), expected, "{rows} × {cols}");
+        assert_eq!(device.download(&before).unwrap(), expected, "{rows} × {cols}");
     }
 }
 
@@ -146,17 +142,16 @@ pub fn brightness_flows_and_matrices_are_divided(device: &Device) {
     let divide = device.kernel::<safe_divide_step>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (31, 257)] {
         let x: Vec<f32> = numbers(rows * cols, 1).iter().map(|x| x / 16.0 + 2.0).collect();
-        let from = DeviceMatrix::from_slice(&x, rows, cols).unwrap();
+        let from = device.upload_matrix(&x, rows, cols).unwrap();
         let [mut flows, mut next, mut divided] =
-            [0; 3].map(|_| DeviceMatrix::from_slice(&vec![f32::NAN; rows * cols], rows, cols).unwrap());
+            [0; 3].map(|_| device.upload_matrix(&vec![f32::NAN; rows * cols], rows, cols).unwrap());
         let pivot = rows.min(cols) / 2;
-        device.scope(|scope| scope.launch(&flow, (0.25f32, &from, &mut flows))).unwrap().unwrap();
+        device.scope(|scope| scope.launch(&flow, (0.25f32, &from, &mut flows))).unwrap();
         device
             .scope(|scope| {
                 scope.launch(&flow_step, (0.5f32, &from, &flows, &mut next))?;
                 scope.launch(&divide, (pivot as u32, &from, &mut divided))
             })
-            .unwrap()
             .unwrap();
         let at = |row: usize, col: usize| f64::from(x[row * cols + col]);
         let beside = |row: usize, col: usize| {
@@ -174,7 +169,7 @@ pub fn brightness_flows_and_matrices_are_divided(device: &Device) {
         };
         let places = || (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
         let expected: Vec<f64> = places().map(|(row, col)| flow_of(row, col)).collect();
-        near(&flows.to_vec().unwrap(), &expected, 1e-4, "a flow");
+        near(&device.download(&flows).unwrap(), &expected, 1e-4, "a flow");
         let expected: Vec<f64> = places()
             .map(|(row, col)| {
                 let own = flow_of(row, col);
@@ -184,7 +179,7 @@ pub fn brightness_flows_and_matrices_are_divided(device: &Device) {
                 at(row, col) + 0.125 * flows.iter().zip(moved).map(|(flow, moved)| flow * moved).sum::<f64>()
             })
             .collect();
-        near(&next.to_vec().unwrap(), &expected, 1e-4, "an image");
+        near(&device.download(&next).unwrap(), &expected, 1e-4, "an image");
         let expected: Vec<f64> = places()
             .map(|(row, col)| {
                 let quotient = at(row, pivot) / at(pivot, pivot);
@@ -197,6 +192,6 @@ pub fn brightness_flows_and_matrices_are_divided(device: &Device) {
                 }
             })
             .collect();
-        near(&divided.to_vec().unwrap(), &expected, 1e-5, "a division");
+        near(&device.download(&divided).unwrap(), &expected, 1e-5, "a division");
     }
 }

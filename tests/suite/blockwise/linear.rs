@@ -2,8 +2,7 @@
 
 use blockwise_kernels::linear::{safe_sums_by_fours, safe_transpose_by_columns};
 use gpu_model::banks::{Access, shared_wavefronts};
-use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Device, DeviceMatrix};
+use warpsmith_launch::Device;
 
 use super::{LENGTHS, levels, numbers};
 
@@ -11,11 +10,10 @@ pub fn neighbours_are_summed(device: &Device) {
     let kernel = device.kernel::<safe_sums_by_fours>(levels()).unwrap();
     for len in LENGTHS.into_iter().chain([1024, 1025, 5000]) {
         let x: Vec<u32> = (0..len as u32).map(|i| i * 7 % 13).collect();
-        let (from, mut to) =
-            (DeviceBuffer::from_slice(&x).unwrap(), DeviceBuffer::from_slice(&vec![7u32; len]).unwrap());
-        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
+        let (from, mut to) = (device.upload(&x).unwrap(), device.upload(&vec![7u32; len]).unwrap());
+        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap();
         let expected: Vec<u32> = (0..len).map(|i| x[i / 1024 * 1024..=i].iter().sum()).collect();
-        assert_eq!(to.as_host_vec().unwrap(), expected, "{len}");
+        assert_eq!(device.download(&to).unwrap(), expected, "{len}");
     }
 }
 
@@ -23,10 +21,10 @@ pub fn columns_of_threads_turn(device: &Device) {
     let kernel = device.kernel::<safe_transpose_by_columns>(levels()).unwrap();
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (31, 257), (100, 40)] {
         let elements = numbers(rows * cols, 1);
-        let from = DeviceMatrix::from_slice(&elements, rows, cols).unwrap();
-        let mut to = DeviceMatrix::from_slice(&vec![f32::NAN; rows * cols], cols, rows).unwrap();
-        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
-        for (i, got) in to.to_vec().unwrap().into_iter().enumerate() {
+        let from = device.upload_matrix(&elements, rows, cols).unwrap();
+        let mut to = device.upload_matrix(&vec![f32::NAN; rows * cols], cols, rows).unwrap();
+        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap();
+        for (i, got) in device.download(&to).unwrap().into_iter().enumerate() {
             assert_eq!(got, elements[i % rows * cols + i / rows], "{rows} × {cols}, {i}");
         }
     }

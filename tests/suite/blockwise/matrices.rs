@@ -7,8 +7,7 @@ use blockwise_kernels::registers::{safe_matmul_ahead, safe_matmul_registers};
 use blockwise_kernels::rows::{safe_layer_norm, safe_softmax};
 use blockwise_kernels::stencil::safe_stencil;
 use blockwise_kernels::transpose::*;
-use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Choice, Device, DeviceMatrix};
+use warpsmith_launch::{Device, DeviceMatrix, LaunchOptions};
 
 use super::{levels, numbers, oldest};
 
@@ -22,12 +21,12 @@ macro_rules! products {
             for ((m, k), (_, n)) in pairs {
                 let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
                 let on_device = (
-                    DeviceMatrix::from_slice(&a, m, k).unwrap(),
-                    DeviceMatrix::from_slice(&b, k, n).unwrap(),
+                    device.upload_matrix(&a, m, k).unwrap(),
+                    device.upload_matrix(&b, k, n).unwrap(),
                 );
-                let mut c = DeviceMatrix::from_slice(&vec![f32::NAN; m * n], m, n).unwrap();
-                device.scope(|scope| scope.launch(&kernel, (&on_device.0, &on_device.1, &mut c))).unwrap().unwrap();
-                for (i, got) in c.to_vec().unwrap().into_iter().enumerate() {
+                let mut c = device.upload_matrix(&vec![f32::NAN; m * n], m, n).unwrap();
+                device.scope(|scope| scope.launch(&kernel, (&on_device.0, &on_device.1, &mut c))).unwrap();
+                for (i, got) in device.download(&c).unwrap().into_iter().enumerate() {
                     let (row, col) = (i / n, i % n);
                     let expected: f32 = (0..k).map(|i| a[row * k + i] * b[i * n + col]).sum();
                     assert_eq!(got, expected, "({row}, {col}) of {m} × {k} × {n}");
@@ -51,14 +50,11 @@ pub fn tiles_as_deep_as_the_launch_says_multiply(device: &Device) {
     let kernel = device.kernel::<safe_matmul_dynamic>(levels()).unwrap();
     for (n, k, depth) in [(1, 1, 16), (33, 255, 16), (31, 100, 7), (65, 33, 40), (40, 16, 1)] {
         let (a, b) = (numbers(33 * k, 5), numbers(k * n, 6));
-        let (from_a, from_b) = (matrix(&a, 33, k), matrix(&b, k, n));
-        let mut c = matrix(&vec![f32::NAN; 33 * n], 33, n);
-        let choice = Choice { shared: 2 * 16 * depth * 4, ..Choice::default() };
-        device
-            .scope(|scope| scope.launch_with(&kernel, choice, (depth, &from_a, &from_b, &mut c)))
-            .unwrap()
-            .unwrap();
-        for (i, got) in c.to_vec().unwrap().into_iter().enumerate() {
+        let (from_a, from_b) = (matrix(device, &a, 33, k), matrix(device, &b, k, n));
+        let mut c = matrix(device, &vec![f32::NAN; 33 * n], 33, n);
+        let choice = LaunchOptions { shared: 2 * 16 * depth * 4, ..LaunchOptions::default() };
+        device.scope(|scope| scope.launch_with(&kernel, choice, (depth, &from_a, &from_b, &mut c))).unwrap();
+        for (i, got) in device.download(&c).unwrap().into_iter().enumerate() {
             let (row, col) = (i / n, i % n);
             let expected: f32 = (0..k).map(|i| a[row * k + i] * b[i * n + col]).sum();
             assert_eq!(got, expected, "({row}, {col}) of 33 × {n}, {depth} deep");
@@ -72,10 +68,10 @@ macro_rules! transposes {
             let kernel = device.kernel::<$kernel>(levels()).unwrap();
             for (rows, cols) in SHAPES {
                 let elements: Vec<f32> = (0..rows * cols).map(|i| i as f32).collect();
-                let from = DeviceMatrix::from_slice(&elements, rows, cols).unwrap();
-                let mut to = DeviceMatrix::from_slice(&vec![f32::NAN; rows * cols], cols, rows).unwrap();
-                device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
-                for (i, got) in to.to_vec().unwrap().into_iter().enumerate() {
+                let from = device.upload_matrix(&elements, rows, cols).unwrap();
+                let mut to = device.upload_matrix(&vec![f32::NAN; rows * cols], cols, rows).unwrap();
+                device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap();
+                for (i, got) in device.download(&to).unwrap().into_iter().enumerate() {
                     let (row, col) = (i / rows, i % rows);
                     assert_eq!(got, elements[col * cols + row], "({row}, {col}) of {cols} × {rows}");
                 }
@@ -90,8 +86,8 @@ transposes! {
     swizzled_tiles_turn safe_transpose_swizzled
 }
 
-fn matrix(elements: &[f32], rows: usize, cols: usize) -> DeviceMatrix<f32> {
-    DeviceMatrix::from_slice(elements, rows, cols).unwrap()
+fn matrix(device: &Device, elements: &[f32], rows: usize, cols: usize) -> DeviceMatrix<f32> {
+    device.upload_matrix(elements, rows, cols).unwrap()
 }
 
 fn near(got: &[f32], expected: &[f64], what: &str) {
@@ -107,14 +103,13 @@ pub fn rows_are_normalised(device: &Device) {
     let layer_norm = device.kernel::<safe_layer_norm>(levels()).unwrap();
     for (rows, cols) in SHAPES.into_iter().chain([(3, 1000)]) {
         let x = numbers(rows * cols, 4);
-        let from = matrix(&x, rows, cols);
-        let [mut soft, mut norm] = [0, 0].map(|_| matrix(&vec![f32::NAN; rows * cols], rows, cols));
+        let from = matrix(device, &x, rows, cols);
+        let [mut soft, mut norm] = [0, 0].map(|_| matrix(device, &vec![f32::NAN; rows * cols], rows, cols));
         device
             .scope(|scope| {
                 scope.launch(&softmax, (&from, &mut soft))?;
                 scope.launch(&layer_norm, (0.5f32, &from, &mut norm))
             })
-            .unwrap()
             .unwrap();
         let (mut soft_expected, mut norm_expected) = (Vec::new(), Vec::new());
         for row in x.chunks(cols) {
@@ -125,8 +120,8 @@ pub fn rows_are_normalised(device: &Device) {
             let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / cols as f64;
             norm_expected.extend(row.iter().map(|x| (x - mean) / (variance + 0.5).sqrt()));
         }
-        near(&soft.to_vec().unwrap(), &soft_expected, "softmax");
-        near(&norm.to_vec().unwrap(), &norm_expected, "layer norm");
+        near(&device.download(&soft).unwrap(), &soft_expected, "softmax");
+        near(&device.download(&norm).unwrap(), &norm_expected, "layer norm");
     }
 }
 
@@ -134,12 +129,12 @@ pub fn rows_are_multiplied_by_a_vector(device: &Device) {
     let kernel = device.kernel::<safe_matvec>(levels()).unwrap();
     for (rows, cols) in SHAPES {
         let (a, x) = (numbers(rows * cols, 1), numbers(cols, 2));
-        let (on_device, vector) = (matrix(&a, rows, cols), DeviceBuffer::from_slice(&x).unwrap());
-        let mut y = DeviceBuffer::from_slice(&vec![f32::NAN; rows]).unwrap();
-        device.scope(|scope| scope.launch(&kernel, (&on_device, &vector, &mut y))).unwrap().unwrap();
+        let (on_device, vector) = (matrix(device, &a, rows, cols), device.upload(&x).unwrap());
+        let mut y = device.upload(&vec![f32::NAN; rows]).unwrap();
+        device.scope(|scope| scope.launch(&kernel, (&on_device, &vector, &mut y))).unwrap();
         let expected: Vec<f32> =
             a.chunks(cols).map(|row| row.iter().zip(&x).map(|(a, x)| a * x).sum()).collect();
-        assert_eq!(y.as_host_vec().unwrap(), expected);
+        assert_eq!(device.download(&y).unwrap(), expected);
     }
 }
 
@@ -147,8 +142,9 @@ pub fn stencils_see_zero_beyond_the_edges(device: &Device) {
     let kernel = device.kernel::<safe_stencil>(levels()).unwrap();
     for (rows, cols) in SHAPES {
         let x = numbers(rows * cols, 5);
-        let (from, mut to) = (matrix(&x, rows, cols), matrix(&vec![f32::NAN; rows * cols], rows, cols));
-        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
+        let (from, mut to) =
+            (matrix(device, &x, rows, cols), matrix(device, &vec![f32::NAN; rows * cols], rows, cols));
+        device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap();
         let at = |row: i64, col: i64| {
             let inside = (0..rows as i64).contains(&row) && (0..cols as i64).contains(&col);
             if inside { f64::from(x[row as usize * cols + col as usize]) } else { 0.0 }
@@ -157,7 +153,7 @@ pub fn stencils_see_zero_beyond_the_edges(device: &Device) {
             .map(|i| ((i / cols) as i64, (i % cols) as i64))
             .map(|(r, c)| (at(r, c) + at(r - 1, c) + at(r + 1, c) + at(r, c - 1) + at(r, c + 1)) / 5.0)
             .collect();
-        near(&to.to_vec().unwrap(), &expected, "stencil");
+        near(&device.download(&to).unwrap(), &expected, "stencil");
     }
 }
 
@@ -165,13 +161,13 @@ pub fn attention_is_one_pass(device: &Device) {
     let kernel = device.kernel::<safe_attention>(levels()).unwrap();
     for (queries, keys) in [(1, 1), (3, 31), (5, 64), (2, 65), (4, 257)] {
         let [q, k, v] = [(queries, 1), (keys, 2), (keys, 3)].map(|(rows, seed)| numbers(rows * 64, seed));
-        let on_device = (matrix(&q, queries, 64), matrix(&k, keys, 64), matrix(&v, keys, 64));
-        let mut out = matrix(&vec![f32::NAN; queries * 64], queries, 64);
+        let on_device =
+            (matrix(device, &q, queries, 64), matrix(device, &k, keys, 64), matrix(device, &v, keys, 64));
+        let mut out = matrix(device, &vec![f32::NAN; queries * 64], queries, 64);
         device
             .scope(|scope| {
                 scope.launch(&kernel, (0.01f32, &on_device.0, &on_device.1, &on_device.2, &mut out))
             })
-            .unwrap()
             .unwrap();
         let mut expected = Vec::new();
         for q in q.chunks(64) {
@@ -184,6 +180,6 @@ pub fn attention_is_one_pass(device: &Device) {
                 scores.iter().enumerate().map(|(key, s)| s * f64::from(v[key * 64 + i])).sum::<f64>() / sum
             }));
         }
-        near(&out.to_vec().unwrap(), &expected, &format!("{queries} queries, {keys} keys"));
+        near(&device.download(&out).unwrap(), &expected, &format!("{queries} queries, {keys} keys"));
     }
 }

@@ -1,18 +1,18 @@
 //! Kernels of public suites, against plain loops.
 
 use blockwise_kernels::public::*;
-use warpsmith_launch::cust::memory::{DeviceBuffer, DeviceCopy};
-use warpsmith_launch::{Choice, Device, DeviceMatrix};
+use warpsmith_launch::cust::memory::DeviceCopy;
+use warpsmith_launch::{Buffer, Device, LaunchOptions};
 
 use super::{LENGTHS, levels, numbers};
 
-fn on_device<T: DeviceCopy>(values: &[T]) -> DeviceBuffer<T> {
-    DeviceBuffer::from_slice(values).unwrap()
+fn on_device<T: DeviceCopy>(device: &Device, values: &[T]) -> Buffer<T> {
+    device.upload(values).unwrap()
 }
 
 /// A grid for `len` elements in blocks of 256, where no output decides it.
-fn blocks(len: usize) -> Choice {
-    Choice { grid: Some([len.div_ceil(256) as u32, 1, 1]), ..Choice::default() }
+fn blocks(len: usize) -> LaunchOptions {
+    LaunchOptions { grid: Some([len.div_ceil(256) as u32, 1, 1]), ..LaunchOptions::default() }
 }
 
 pub fn lines_are_reduced_and_stepped(device: &Device) {
@@ -22,21 +22,21 @@ pub fn lines_are_reduced_and_stepped(device: &Device) {
     for len in LENGTHS {
         let (a, b) = (numbers(len, 1), numbers(len, 2));
         let costs: Vec<u32> = (0..len as u32).map(|i| i * 7 % 13).collect();
-        let [from_a, from_b] = [&a, &b].map(|x| on_device(x));
-        let cost = on_device(&costs);
-        let (mut sums, mut pull) = (on_device(&[f32::NAN; 3]), on_device(&vec![f32::NAN; len]));
-        let mut after = on_device(&vec![0u32; len]);
+        let [from_a, from_b] = [&a, &b].map(|x| on_device(device, x));
+        let cost = on_device(device, &costs);
+        let (mut sums, mut pull) =
+            (on_device(device, &[f32::NAN; 3]), on_device(device, &vec![f32::NAN; len]));
+        let mut after = on_device(device, &vec![0u32; len]);
         device
             .scope(|scope| {
                 scope.launch(&dot, (&from_a, &from_b, &mut sums))?;
                 scope.launch(&pulls, (&from_a, &from_b, &mut pull))?;
                 scope.launch(&step, (&cost, &cost, &mut after))
             })
-            .unwrap()
             .unwrap();
         let expected: f32 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
-        assert_eq!(sums.as_host_vec().unwrap().iter().sum::<f32>(), expected, "{len}");
-        for (i, got) in pull.as_host_vec().unwrap().into_iter().enumerate() {
+        assert_eq!(device.download(&sums).unwrap().iter().sum::<f32>(), expected, "{len}");
+        for (i, got) in device.download(&pull).unwrap().into_iter().enumerate() {
             let of = |(place, mass): (&f32, &f32)| {
                 let apart = f64::from(place - a[i]);
                 f64::from(*mass) * apart / (apart * apart + 1.0)
@@ -44,7 +44,7 @@ pub fn lines_are_reduced_and_stepped(device: &Device) {
             let expected: f64 = a.iter().zip(&b).map(of).sum();
             assert!((f64::from(got) - expected).abs() < 1e-2, "{len}, {i}: {got}, should be {expected}");
         }
-        for (i, got) in after.as_host_vec().unwrap().into_iter().enumerate() {
+        for (i, got) in device.download(&after).unwrap().into_iter().enumerate() {
             let least = costs[i.saturating_sub(1)..(i + 2).min(len)].iter().min().unwrap();
             assert_eq!(got, costs[i] + least, "{len}, {i}");
         }
@@ -63,12 +63,13 @@ pub fn counters_collect(device: &Device) {
         let edges: Vec<u32> = (0..len).map(|i| ((i * 31 + 7) % len) as u32).collect();
         let back: Vec<u32> = (0..len).map(|i| ((i * i) % len) as u32).collect();
         let level: Vec<u32> = (0..len as u32).map(|i| i % 3).collect();
-        let (mut inside, mut next) = (on_device(&[0u32]), on_device(&[0u32]));
-        let (mut sums, mut counts) = (on_device(&[0.0f32; 3]), on_device(&[0u32; 3]));
-        let [mut reached, mut kept] = [0, 0].map(|_| on_device(&vec![0u32; len]));
-        let (from_x, from_y, from_points) = (on_device(&x), on_device(&y), on_device(&points));
-        let (centres, of_level) = (on_device(&[-6.5f32, 0.25, 6.5]), on_device(&level));
-        let (from_edges, to_edges) = (on_device(&edges), on_device(&back));
+        let (mut inside, mut next) = (on_device(device, &[0u32]), on_device(device, &[0u32]));
+        let (mut sums, mut counts) = (on_device(device, &[0.0f32; 3]), on_device(device, &[0u32; 3]));
+        let [mut reached, mut kept] = [0, 0].map(|_| on_device(device, &vec![0u32; len]));
+        let (from_x, from_y, from_points) =
+            (on_device(device, &x), on_device(device, &y), on_device(device, &points));
+        let (centres, of_level) = (on_device(device, &[-6.5f32, 0.25, 6.5]), on_device(device, &level));
+        let (from_edges, to_edges) = (on_device(device, &edges), on_device(device, &back));
         let grid = blocks(len);
         device
             .scope(|scope| {
@@ -77,10 +78,9 @@ pub fn counters_collect(device: &Device) {
                 scope.launch_with(&reach, grid, (&of_level, &from_edges, &to_edges, &mut reached))?;
                 scope.launch_with(&keep, grid, (&of_level, &mut next, &mut kept))
             })
-            .unwrap()
             .unwrap();
         let expected = x.iter().zip(&y).filter(|(x, y)| *x * *x + *y * *y <= 1.0).count();
-        assert_eq!(inside.as_host_vec().unwrap(), [expected as u32], "{len}");
+        assert_eq!(device.download(&inside).unwrap(), [expected as u32], "{len}");
         let of = |point: f32| {
             if point < -3.125 {
                 0
@@ -95,16 +95,16 @@ pub fn counters_collect(device: &Device) {
             sums_expected[of(point)] += point;
             counts_expected[of(point)] += 1;
         }
-        assert_eq!(sums.as_host_vec().unwrap(), sums_expected, "{len}");
-        assert_eq!(counts.as_host_vec().unwrap(), counts_expected, "{len}");
+        assert_eq!(device.download(&sums).unwrap(), sums_expected, "{len}");
+        assert_eq!(device.download(&counts).unwrap(), counts_expected, "{len}");
         let mut reached_expected = vec![0; len];
         for (from, to) in edges.iter().zip(&back) {
             reached_expected[*to as usize] += u32::from(level[*from as usize] == 1);
         }
-        assert_eq!(reached.as_host_vec().unwrap(), reached_expected, "{len}");
+        assert_eq!(device.download(&reached).unwrap(), reached_expected, "{len}");
         let mut left: Vec<u32> = level.iter().copied().filter(|level| *level != 0).collect();
-        assert_eq!(next.as_host_vec().unwrap(), [left.len() as u32], "{len}");
-        let mut kept = kept.as_host_vec().unwrap()[..left.len()].to_vec();
+        assert_eq!(device.download(&next).unwrap(), [left.len() as u32], "{len}");
+        let mut kept = device.download(&kept).unwrap()[..left.len()].to_vec();
         left.sort_unstable();
         kept.sort_unstable();
         assert_eq!(kept, left, "{len}");
@@ -118,14 +118,14 @@ pub fn matrices_are_convolved_reduced_and_shortened(device: &Device) {
     let weights = numbers(9, 4);
     for (rows, cols) in [(1, 1), (33, 31), (31, 257), (7, 130)] {
         let (a, r) = (numbers(rows * cols, 1), numbers(rows, 2));
-        let matrix = DeviceMatrix::from_slice(&a, rows, cols).unwrap();
-        let mut to = DeviceMatrix::from_slice(&vec![f32::NAN; rows * cols], rows, cols).unwrap();
+        let matrix = device.upload_matrix(&a, rows, cols).unwrap();
+        let mut to = device.upload_matrix(&vec![f32::NAN; rows * cols], rows, cols).unwrap();
         let (of_weights, of_r, mut s) =
-            (on_device(&weights), on_device(&r), on_device(&vec![f32::NAN; cols]));
+            (on_device(device, &weights), on_device(device, &r), on_device(device, &vec![f32::NAN; cols]));
         let ways: Vec<u32> =
             (0..rows as u32 * rows as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 20).collect();
-        let from = DeviceMatrix::from_slice(&ways, rows, rows).unwrap();
-        let mut short = DeviceMatrix::from_slice(&vec![0; rows * rows], rows, rows).unwrap();
+        let from = device.upload_matrix(&ways, rows, rows).unwrap();
+        let mut short = device.upload_matrix(&vec![0; rows * rows], rows, rows).unwrap();
         let way = rows / 2;
         device
             .scope(|scope| {
@@ -133,20 +133,19 @@ pub fn matrices_are_convolved_reduced_and_shortened(device: &Device) {
                 scope.launch(&columns, (&matrix, &of_r, &mut s))?;
                 scope.launch(&shorter, (way as u32, &from, &mut short))
             })
-            .unwrap()
             .unwrap();
-        for (i, got) in to.to_vec().unwrap().into_iter().enumerate() {
+        for (i, got) in device.download(&to).unwrap().into_iter().enumerate() {
             let (row, col) = (i / cols, (i % cols) as i64);
             let at =
                 |col: i64| if (0..cols as i64).contains(&col) { a[row * cols + col as usize] } else { 0.0 };
             let expected: f32 = (0..9).map(|i| weights[i as usize] * at(col + i - 4)).sum();
             assert_eq!(got, expected, "{rows} × {cols}, {i}");
         }
-        for (col, got) in s.as_host_vec().unwrap().into_iter().enumerate() {
+        for (col, got) in device.download(&s).unwrap().into_iter().enumerate() {
             let expected: f32 = (0..rows).map(|row| a[row * cols + col] * r[row]).sum();
             assert_eq!(got, expected, "{rows} × {cols}, column {col}");
         }
-        for (i, got) in short.to_vec().unwrap().into_iter().enumerate() {
+        for (i, got) in device.download(&short).unwrap().into_iter().enumerate() {
             let (row, col) = (i / rows, i % rows);
             assert_eq!(got, ways[i].min(ways[row * rows + way] + ways[way * rows + col]), "{rows}, {i}");
         }

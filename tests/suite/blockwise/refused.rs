@@ -12,8 +12,7 @@ use blockwise_kernels::otherwise::{
 use blockwise_kernels::product::safe_matmul_naive;
 use blockwise_kernels::scan::safe_scan_parts;
 use blockwise_kernels::vecadd::{safe_sum_of_numbers, safe_vecadd};
-use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Choice, Device, DeviceMatrix, Level, Levels};
+use warpsmith_launch::{Buffer, Device, LaunchOptions, Level, Levels};
 
 use super::levels;
 
@@ -21,7 +20,7 @@ use super::levels;
 macro_rules! refusal {
     ($device:ident, $kernel:ident, $levels:expr, $arguments:expr) => {{
         let kernel = $device.kernel::<$kernel>($levels).unwrap();
-        let launch = $device.scope(|scope| scope.launch(&kernel, $arguments)).unwrap();
+        let launch = $device.scope(|scope| scope.launch(&kernel, $arguments));
         launch.unwrap_err().to_string()
     }};
 }
@@ -29,11 +28,10 @@ macro_rules! refusal {
 pub fn outputs_that_ask_for_different_grids_are_refused(device: &Device) {
     let kernel = device.kernel::<safe_scan_parts>(levels()).unwrap();
     let [x, mut inclusive, mut exclusive] =
-        [1000, 1000, 700].map(|len| DeviceBuffer::from_slice(&vec![0u32; len]).unwrap());
-    let mut totals = DeviceBuffer::from_slice(&[0u32; 4]).unwrap();
-    let launch = device
-        .scope(|scope| scope.launch(&kernel, (&x, &mut inclusive, &mut exclusive, &mut totals)))
-        .unwrap();
+        [1000, 1000, 700].map(|len| device.upload(&vec![0u32; len]).unwrap());
+    let mut totals = device.upload(&[0u32; 4]).unwrap();
+    let launch =
+        device.scope(|scope| scope.launch(&kernel, (&x, &mut inclusive, &mut exclusive, &mut totals)));
     assert_eq!(
         launch.unwrap_err().to_string(),
         "cannot launch `safe_scan_parts`: `inclusive` has parts for 4 blocks along x, `exclusive` for 3"
@@ -42,9 +40,9 @@ pub fn outputs_that_ask_for_different_grids_are_refused(device: &Device) {
 
 pub fn a_chosen_grid_is_compared_with_the_outputs(device: &Device) {
     let kernel = device.kernel::<safe_vecadd>(levels()).unwrap();
-    let [a, b, mut sum] = [0, 0, 0].map(|_| DeviceBuffer::from_slice(&[0.0f32; 300]).unwrap());
-    let choice = Choice { grid: Some([2, 2, 1]), ..Choice::default() };
-    let launch = device.scope(|scope| scope.launch_with(&kernel, choice, (&a, &b, &mut sum))).unwrap();
+    let [a, b, mut sum] = [0, 0, 0].map(|_| device.upload(&[0.0f32; 300]).unwrap());
+    let choice = LaunchOptions { grid: Some([2, 2, 1]), ..LaunchOptions::default() };
+    let launch = device.scope(|scope| scope.launch_with(&kernel, choice, (&a, &b, &mut sum)));
     assert_eq!(
         launch.unwrap_err().to_string(),
         "cannot launch `safe_vecadd`: the grid has 2 blocks along y, `sum` has parts for 1"
@@ -53,25 +51,24 @@ pub fn a_chosen_grid_is_compared_with_the_outputs(device: &Device) {
 
 pub fn a_grid_that_nothing_decides_must_be_chosen(device: &Device) {
     let kernel = device.kernel::<safe_histogram_global>(levels()).unwrap();
-    let (bytes, mut counts) =
-        (DeviceBuffer::from_slice(&[0u8; 10]).unwrap(), DeviceBuffer::from_slice(&[0u32; 256]).unwrap());
-    let launch = device.scope(|scope| scope.launch(&kernel, (&bytes, &mut counts))).unwrap();
+    let (bytes, mut counts) = (device.upload(&[0u8; 10]).unwrap(), device.upload(&[0u32; 256]).unwrap());
+    let launch = device.scope(|scope| scope.launch(&kernel, (&bytes, &mut counts)));
     assert_eq!(
         launch.unwrap_err().to_string(),
         "cannot launch `safe_histogram_global`: no output decides the grid: choose one"
     );
 }
 
-pub fn elements_that_make_no_matrix_are_refused(_: &Device) {
-    let matrix = DeviceMatrix::from_slice(&[0.0f32; 7], 2, 4);
+pub fn elements_that_make_no_matrix_are_refused(device: &Device) {
+    let matrix = device.upload_matrix(&[0.0f32; 7], 2, 4);
     assert_eq!(matrix.err().unwrap().to_string(), "7 elements do not make a matrix of 2 rows and 4 columns");
-    assert!(DeviceMatrix::<f32>::from_slice(&[], usize::MAX, 2).is_err());
+    assert!(device.upload_matrix::<f32>(&[], usize::MAX, 2).is_err());
 }
 
 pub fn extents_that_a_kernel_requires_are_compared_before_it_runs(device: &Device) {
     let kernel = device.kernel::<safe_vecadd>(levels()).unwrap();
-    let [a, b, mut sum] = [300, 200, 300].map(|len| DeviceBuffer::from_slice(&vec![0.0f32; len]).unwrap());
-    let launch = device.scope(|scope| scope.launch(&kernel, (&a, &b, &mut sum))).unwrap();
+    let [a, b, mut sum] = [300, 200, 300].map(|len| device.upload(&vec![0.0f32; len]).unwrap());
+    let launch = device.scope(|scope| scope.launch(&kernel, (&a, &b, &mut sum)));
     assert_eq!(
         launch.unwrap_err().to_string(),
         "cannot launch `safe_vecadd`: it requires b.len() == sum.len(), and was given 200 and 300"
@@ -79,7 +76,7 @@ pub fn extents_that_a_kernel_requires_are_compared_before_it_runs(device: &Devic
 }
 
 pub fn numbers_that_a_kernel_requires_something_of_are_compared_before_it_runs(device: &Device) {
-    let [from, mut to] = [300, 297].map(|len| DeviceBuffer::from_slice(&vec![0.0f32; len]).unwrap());
+    let [from, mut to] = [300, 297].map(|len| device.upload(&vec![0.0f32; len]).unwrap());
     assert_eq!(
         refusal!(device, safe_offset, levels(), (4u32, &from, &mut to)),
         "cannot launch `safe_offset`: it requires from.len() >= to.len() + offset, and was given 300 and 301"
@@ -95,12 +92,12 @@ pub fn numbers_that_a_kernel_requires_something_of_are_compared_before_it_runs(d
     );
 }
 
-fn words(len: usize) -> DeviceBuffer<u32> {
-    DeviceBuffer::from_slice(&vec![0; len]).unwrap()
+fn words(device: &Device, len: usize) -> Buffer<u32> {
+    device.upload(&vec![0; len]).unwrap()
 }
 
 pub fn a_kernel_that_host_and_device_compile_differently_is_refused(device: &Device) {
-    let (from, mut to) = (words(64), words(64));
+    let (from, mut to) = (words(device, 64), words(device, 64));
     let begins = "is another one in the PTX than on the host: its";
     assert_eq!(
         refusal!(device, safe_other_map, levels(), (&mut to,)),
@@ -131,7 +128,7 @@ pub fn a_kernel_that_host_and_device_compile_differently_is_refused(device: &Dev
         "kernel `safe_other_constant` is another one in the PTX than on the host: it requires len() of parameter 1 == 64 on the \
          host and len() of parameter 1 == 32 in the PTX"
     );
-    let quads = DeviceBuffer::from_slice(&[[0u8, 1, 2, 3]; 8]).unwrap();
+    let quads = device.upload(&[[0u8, 1, 2, 3]; 8]).unwrap();
     assert_eq!(
         refusal!(device, safe_other_array, levels(), (&quads, &mut to)),
         format!(
@@ -157,7 +154,7 @@ pub fn a_kernel_of_the_same_name_and_parameters_from_elsewhere_is_refused(device
         let ptx = ptx.replacen(numbers, elsewhere, 1);
         Levels::new(Vec::leak(vec![Level::new(ptx.leak())]))
     };
-    let (mut to, ours) = (words(32), numbers("safe_suits"));
+    let (mut to, ours) = (words(device, 32), numbers("safe_suits"));
     let begins = "kernel `safe_suits` is another one in the PTX than on the host: it is";
     // Eight letters of the identity, as the number that they are.
     let letters = |text: &[u8; 8]| u64::from_le_bytes(*text).to_string();
@@ -189,13 +186,13 @@ pub fn a_kernel_of_the_same_name_and_parameters_from_elsewhere_is_refused(device
 
 pub fn names_beside_a_kernel_do_not_change_what_it_takes_for_granted(device: &Device) {
     let kernel = device.kernel::<safe_left_and_right>(levels()).unwrap();
-    let (from, mut to) = (DeviceBuffer::from_slice(&[3u32; 40]).unwrap(), words(40));
-    device.scope(|scope| scope.launch(&kernel, (&from, &from, &mut to))).unwrap().unwrap();
-    assert_eq!(to.as_host_vec().unwrap(), [6; 40]);
+    let (from, mut to) = (device.upload(&[3u32; 40]).unwrap(), words(device, 40));
+    device.scope(|scope| scope.launch(&kernel, (&from, &from, &mut to))).unwrap();
+    assert_eq!(device.download(&to).unwrap(), [6; 40]);
 
-    let (kernel, short) = (device.kernel::<safe_pair_and_slice>(levels()).unwrap(), words(39));
-    device.scope(|scope| scope.launch(&kernel, ((1u32, 2u32), &from, &mut to))).unwrap().unwrap();
-    assert_eq!(to.as_host_vec().unwrap(), [6; 40]);
+    let (kernel, short) = (device.kernel::<safe_pair_and_slice>(levels()).unwrap(), words(device, 39));
+    device.scope(|scope| scope.launch(&kernel, ((1u32, 2u32), &from, &mut to))).unwrap();
+    assert_eq!(device.download(&to).unwrap(), [6; 40]);
     assert_eq!(
         refusal!(device, safe_pair_and_slice, levels(), ((1u32, 2u32), &short, &mut to)),
         "cannot launch `safe_pair_and_slice`: it requires from.len() == to.len(), and was given 39 and 40"
@@ -204,21 +201,21 @@ pub fn names_beside_a_kernel_do_not_change_what_it_takes_for_granted(device: &De
 
 pub fn constants_of_any_name_are_the_kernels_own(device: &Device) {
     let (from, mut to) =
-        (DeviceBuffer::from_slice(&std::array::from_fn::<u32, 64, _>(|i| i as u32)).unwrap(), words(64));
+        (device.upload(&std::array::from_fn::<u32, 64, _>(|i| i as u32)).unwrap(), words(device, 64));
     let kernel = device.kernel::<safe_constants>(levels()).unwrap();
-    device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap().unwrap();
-    assert_eq!(to.as_host_vec().unwrap(), std::array::from_fn::<u32, 64, _>(|i| 63 - i as u32));
-    let (from, mut to) = (words(97), words(97));
+    device.scope(|scope| scope.launch(&kernel, (&from, &mut to))).unwrap();
+    assert_eq!(device.download(&to).unwrap(), std::array::from_fn::<u32, 64, _>(|i| 63 - i as u32));
+    let (from, mut to) = (words(device, 97), words(device, 97));
     assert_eq!(
         refusal!(device, safe_constants, levels(), (&from, &mut to)),
         "cannot launch `safe_constants`: it requires from.len() <= BLOCK + LAYOUT, and was given 97 and 96"
     );
     macro_rules! each {
         ($($kernel:ident)*) => {$(
-            let mut to = words(40);
+            let mut to = words(device, 40);
             let kernel = device.kernel::<$kernel>(levels()).unwrap();
-            device.scope(|scope| scope.launch(&kernel, (&mut to,))).unwrap().unwrap();
-            assert_eq!(to.as_host_vec().unwrap(), std::array::from_fn::<u32, 40, _>(|i| i as u32 + 32));
+            device.scope(|scope| scope.launch(&kernel, (&mut to,))).unwrap();
+            assert_eq!(device.download(&to).unwrap(), std::array::from_fn::<u32, 40, _>(|i| i as u32 + 32));
         )*};
     }
     each! {
@@ -228,23 +225,23 @@ pub fn constants_of_any_name_are_the_kernels_own(device: &Device) {
 }
 
 pub fn types_by_rusts_own_names_are_the_kernels_own(device: &Device) {
-    let mut to = words(40);
+    let mut to = words(device, 40);
     let kernel = device.kernel::<safe_other_names>(levels()).unwrap();
-    device.scope(|scope| scope.launch(&kernel, (3u8, 1000u32, &mut to))).unwrap().unwrap();
-    assert_eq!(to.as_host_vec().unwrap(), std::array::from_fn::<u32, 40, _>(|i| i as u32 + 1003));
+    device.scope(|scope| scope.launch(&kernel, (3u8, 1000u32, &mut to))).unwrap();
+    assert_eq!(device.download(&to).unwrap(), std::array::from_fn::<u32, 40, _>(|i| i as u32 + 1003));
 }
 
 pub fn what_is_empty_lies_somewhere(device: &Device) {
     let kernel = device.kernel::<safe_place>(levels()).unwrap();
-    let (slice, mut to) = (DeviceBuffer::<u64>::from_slice(&[]).unwrap(), words(40));
-    device.scope(|scope| scope.launch(&kernel, (&slice, &mut to))).unwrap().unwrap();
-    assert_eq!(to.as_host_vec().unwrap(), [8; 40]);
+    let (slice, mut to) = (device.upload::<u64>(&[]).unwrap(), words(device, 40));
+    device.scope(|scope| scope.launch(&kernel, (&slice, &mut to))).unwrap();
+    assert_eq!(device.download(&to).unwrap(), [8; 40]);
 }
 
 pub fn ptx_that_does_not_say_what_the_kernel_is_is_refused(device: &Device) {
     let ptx = levels().all()[0].ptx().replace("// warpsmith.blockwise.", "// ");
     let unmarked = Levels::new(Vec::leak(vec![Level::new(ptx.leak())]));
-    let [a, b, mut sum] = [0, 0, 0].map(|_| DeviceBuffer::from_slice(&[0.0f32; 300]).unwrap());
+    let [a, b, mut sum] = [0, 0, 0].map(|_| device.upload(&[0.0f32; 300]).unwrap());
     assert_eq!(
         refusal!(device, safe_vecadd, &unmarked, (&a, &b, &mut sum)),
         "kernel `safe_vecadd` is another one in the PTX than on the host: it is without `unsafe` on the host, and the PTX does not \
@@ -255,7 +252,7 @@ pub fn ptx_that_does_not_say_what_the_kernel_is_is_refused(device: &Device) {
 pub fn more_blocks_than_the_device_admits_are_refused(device: &Device) {
     let rows = 16 * 70_000;
     let [a, b, mut c] = [(rows, 1), (1, 1), (rows, 1)]
-        .map(|(r, c)| DeviceMatrix::from_slice(&vec![0.0f32; r * c], r, c).unwrap());
+        .map(|(r, c)| device.upload_matrix(&vec![0.0f32; r * c], r, c).unwrap());
     assert_eq!(
         refusal!(device, safe_matmul_naive, levels(), (&a, &b, &mut c)),
         "cannot launch `safe_matmul_naive`: the grid has 70000 blocks along y, the device admits 65535"

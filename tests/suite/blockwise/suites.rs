@@ -1,8 +1,7 @@
 //! More kernels of public benchmark suites.
 
 use blockwise_kernels::suites::*;
-use warpsmith_launch::cust::memory::DeviceBuffer;
-use warpsmith_launch::{Device, DeviceMatrix};
+use warpsmith_launch::{Buffer, Device};
 
 use super::{LENGTHS, levels, numbers};
 
@@ -15,8 +14,8 @@ fn near(got: &[f32], expected: impl Iterator<Item = f64>, error: f64) {
     assert_eq!(count, got.len());
 }
 
-fn on_device<T: warpsmith_launch::cust::memory::DeviceCopy>(values: &[T]) -> DeviceBuffer<T> {
-    DeviceBuffer::from_slice(values).unwrap()
+fn on_device<T: warpsmith_launch::cust::memory::DeviceCopy>(device: &Device, values: &[T]) -> Buffer<T> {
+    device.upload(values).unwrap()
 }
 
 pub fn heat_spreads_and_columns_are_eliminated(device: &Device) {
@@ -25,22 +24,21 @@ pub fn heat_spreads_and_columns_are_eliminated(device: &Device) {
     for (rows, cols) in [(1, 1), (1, 31), (33, 31), (31, 257), (16, 16)] {
         let (heat, power) = (numbers(rows * cols, 1), numbers(rows * cols, 2));
         let [mut next, mut to] =
-            [0, 0].map(|_| DeviceMatrix::from_slice(&vec![f32::NAN; rows * cols], rows, cols).unwrap());
+            [0, 0].map(|_| device.upload_matrix(&vec![f32::NAN; rows * cols], rows, cols).unwrap());
         let (from, of_power) = (
-            DeviceMatrix::from_slice(&heat, rows, cols).unwrap(),
-            DeviceMatrix::from_slice(&power, rows, cols).unwrap(),
+            device.upload_matrix(&heat, rows, cols).unwrap(),
+            device.upload_matrix(&power, rows, cols).unwrap(),
         );
         let pivot = rows.min(cols) / 2;
         // A pivot by which the others divide exactly.
         let mut matrix = heat.clone();
         matrix[pivot * cols + pivot] = 4.0;
-        let of_matrix = DeviceMatrix::from_slice(&matrix, rows, cols).unwrap();
+        let of_matrix = device.upload_matrix(&matrix, rows, cols).unwrap();
         device
             .scope(|scope| {
                 scope.launch(&heat_step, (20.0f32, &from, &of_power, &mut next))?;
                 scope.launch(&eliminate, (pivot as u32, &of_matrix, &mut to))
             })
-            .unwrap()
             .unwrap();
         let places = || (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
         let at = |row: usize, col: usize| f64::from(heat[row * cols + col]);
@@ -52,13 +50,13 @@ pub fn heat_spreads_and_columns_are_eliminated(device: &Device) {
                 + 0.5 * (at(row, left) + at(row, right) - 2.0 * own);
             own + 0.25 * (f64::from(power[row * cols + col]) + exchanged + 0.125 * (20.0 - own))
         });
-        near(&next.to_vec().unwrap(), expected, 1e-5);
+        near(&device.download(&next).unwrap(), expected, 1e-5);
         let at = |row: usize, col: usize| f64::from(matrix[row * cols + col]);
         let expected = places().map(|(row, col)| {
             let part = if row > pivot { at(row, pivot) / at(pivot, pivot) } else { 0.0 };
             at(row, col) - part * at(pivot, col)
         });
-        near(&to.to_vec().unwrap(), expected, 1e-5);
+        near(&device.download(&to).unwrap(), expected, 1e-5);
     }
 }
 
@@ -79,27 +77,26 @@ pub fn layers_and_sparse_matrices_multiply(device: &Device) {
         // There is no buffer of nothing; what lies behind the last row is nobody's.
         columns.push(0);
         values.push(0.0);
-        let of_weights = DeviceMatrix::from_slice(&weights, rows, cols).unwrap();
-        let [mut y, mut z] = [0, 0].map(|_| on_device(&vec![f32::NAN; rows]));
-        let (of_x, of_starts) = (on_device(&x), on_device(&starts));
-        let (of_columns, of_values) = (on_device(&columns), on_device(&values));
+        let of_weights = device.upload_matrix(&weights, rows, cols).unwrap();
+        let [mut y, mut z] = [0, 0].map(|_| on_device(device, &vec![f32::NAN; rows]));
+        let (of_x, of_starts) = (on_device(device, &x), on_device(device, &starts));
+        let (of_columns, of_values) = (on_device(device, &columns), on_device(device, &values));
         device
             .scope(|scope| {
                 scope.launch(&layer, (&of_weights, &of_x, &mut y))?;
                 scope.launch(&sparse, (&of_starts, &of_columns, &of_values, &of_x, &mut z))
             })
-            .unwrap()
             .unwrap();
         let expected = weights.chunks(cols).map(|row| {
             let sum: f64 = row.iter().zip(&x).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
             1.0 / (1.0 + (-sum).exp())
         });
-        near(&y.as_host_vec().unwrap(), expected, 1e-5);
+        near(&device.download(&y).unwrap(), expected, 1e-5);
         let expected = starts.windows(2).map(|ends| {
             let row = ends[0] as usize..ends[1] as usize;
             row.map(|i| f64::from(values[i]) * f64::from(x[columns[i] as usize])).sum()
         });
-        near(&z.as_host_vec().unwrap(), expected, 0.0);
+        near(&device.download(&z).unwrap(), expected, 0.0);
     }
 }
 
@@ -110,24 +107,25 @@ pub fn options_are_priced(device: &Device) {
             numbers(len, seed).iter().map(|number| number + least).collect()
         };
         let (price, strike, years) = (of(1, 20.0), of(2, 25.0), of(3, 10.0));
-        let [mut call, mut put] = [0, 0].map(|_| on_device(&vec![f32::NAN; len]));
-        let (from, of_strike, of_years) = (on_device(&price), on_device(&strike), on_device(&years));
+        let [mut call, mut put] = [0, 0].map(|_| on_device(device, &vec![f32::NAN; len]));
+        let (from, of_strike, of_years) =
+            (on_device(device, &price), on_device(device, &strike), on_device(device, &years));
         let arguments = (0.02f32, 0.3f32, &from, &of_strike, &of_years, &mut call, &mut put);
-        device.scope(|scope| scope.launch(&kernel, arguments)).unwrap().unwrap();
+        device.scope(|scope| scope.launch(&kernel, arguments)).unwrap();
         let expected = (0..len).map(|i| {
             let (price, strike, years) = (f64::from(price[i]), f64::from(strike[i]), f64::from(years[i]));
             let spread = 0.3 * years.sqrt();
             let d = ((price / strike).ln() + (0.02 + 0.045) * years) / spread;
             price * below(d) - strike * (-0.02 * years).exp() * below(d - spread)
         });
-        let calls = call.as_host_vec().unwrap();
+        let calls = device.download(&call).unwrap();
         near(&calls, expected, 1e-3);
         // A call and its put differ by the price and what the strike is worth now, whatever the distribution.
         let expected = (0..len).map(|i| {
             f64::from(calls[i]) - f64::from(price[i])
                 + f64::from(strike[i]) * (-0.02 * f64::from(years[i])).exp()
         });
-        near(&put.as_host_vec().unwrap(), expected, 1e-3);
+        near(&device.download(&put).unwrap(), expected, 1e-3);
     }
 }
 
@@ -152,11 +150,11 @@ pub fn sorted_lists_are_merged(device: &Device) {
             keys
         };
         let (a, b) = (sorted(of_a, 2_654_435_761), sorted(of_b, 2_246_822_519));
-        let (from_a, from_b) = (on_device(&a), on_device(&b));
-        let mut merged = on_device(&vec![7u32; of_a + of_b]);
-        device.scope(|scope| scope.launch(&kernel, (&from_a, &from_b, &mut merged))).unwrap().unwrap();
+        let (from_a, from_b) = (on_device(device, &a), on_device(device, &b));
+        let mut merged = on_device(device, &vec![7u32; of_a + of_b]);
+        device.scope(|scope| scope.launch(&kernel, (&from_a, &from_b, &mut merged))).unwrap();
         let mut expected = [a, b].concat();
         expected.sort_unstable();
-        assert_eq!(merged.as_host_vec().unwrap(), expected, "{of_a} and {of_b}");
+        assert_eq!(device.download(&merged).unwrap(), expected, "{of_a} and {of_b}");
     }
 }

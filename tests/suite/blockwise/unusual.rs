@@ -2,7 +2,6 @@
 
 use blockwise_kernels::unusual::*;
 use warpsmith_launch::Device;
-use warpsmith_launch::cust::memory::DeviceBuffer;
 
 use super::{LENGTHS, levels};
 
@@ -22,10 +21,10 @@ macro_rules! results {
             for len in LENGTHS {
                 let $x = numbers(len);
                 let (from, mut to) =
-                    (DeviceBuffer::from_slice(&$x).unwrap(), DeviceBuffer::from_slice(&vec![7; len]).unwrap());
-                device.scope(|scope| scope.launch(&kernel, ($($number,)? &from, &mut to))).unwrap().unwrap();
+                    (device.upload(&$x).unwrap(), device.upload(&vec![7; len]).unwrap());
+                device.scope(|scope| scope.launch(&kernel, ($($number,)? &from, &mut to))).unwrap();
                 let expected: Vec<u32> = (0..len).map(|$i| $expected).collect();
-                assert_eq!(to.as_host_vec().unwrap(), expected, "{len}");
+                assert_eq!(device.download(&to).unwrap(), expected, "{len}");
             }
         }
     )*};
@@ -40,13 +39,11 @@ pub fn what_is_dropped_waits_for_all(device: &Device) {
     let kernel = device.kernel::<safe_drop>(levels()).unwrap();
     for len in LENGTHS {
         let x = numbers(len);
-        let (from, mut sums) = (
-            DeviceBuffer::from_slice(&x).unwrap(),
-            DeviceBuffer::from_slice(&vec![7; len.div_ceil(256)]).unwrap(),
-        );
-        device.scope(|scope| scope.launch(&kernel, (&from, &mut sums))).unwrap().unwrap();
+        let (from, mut sums) =
+            (device.upload(&x).unwrap(), device.upload(&vec![7; len.div_ceil(256)]).unwrap());
+        device.scope(|scope| scope.launch(&kernel, (&from, &mut sums))).unwrap();
         let sum = |part: &[u32]| part.iter().sum::<u32>() * if part[0] % 2 == 1 { 1 } else { 2 };
         let expected: Vec<u32> = x.chunks(256).map(sum).collect();
-        assert_eq!(sums.as_host_vec().unwrap(), expected, "{len}");
+        assert_eq!(device.download(&sums).unwrap(), expected, "{len}");
     }
 }

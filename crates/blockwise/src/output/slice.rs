@@ -9,7 +9,7 @@ use crate::own::elements;
 use crate::{Block, Element, Linear, Thread, linear};
 
 /// A slice in global memory that a kernel writes, divided among threads by the map `M`. On the host it is a
-/// `&mut DeviceBuffer<T>`, and the map decides the grid of the launch.
+/// `&mut Buffer<T>`, and the map decides the grid of the launch.
 ///
 /// | map | who owns element *i* |
 /// | --- | --- |

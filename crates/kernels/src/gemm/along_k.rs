@@ -82,7 +82,8 @@ pub(super) unsafe fn transposed(
             let slice = move |address| unsafe {
                 DeviceSlice::<$bits>::from_raw_parts(DevicePointer::from_raw(address), elements)
             };
-            Prepared::new(move || transpose::launch(device, &plan, &slice(from), &mut slice(to)))
+            // SAFETY: as above.
+            Prepared::new(move || unsafe { transpose::launch(device, &plan, &slice(from), &mut slice(to)) })
         }};
     }
     Ok(match bytes {

@@ -3,18 +3,16 @@
 //! A [`Problem`] says what to multiply, a [`Plan`] says how and why, and [`Gemm`] does it.
 //!
 //! ```
-//! use cust::memory::DeviceBuffer;
 //! use warpsmith_kernels::gemm::{Gemm, Input, Layout, Output, Problem};
 //! use warpsmith_launch::{Device, Wish};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let device = Device::open(Wish::Virtual)?;
-//! let (a, b) = (DeviceBuffer::from_slice(&[1i8, 2, 3, 4])?, DeviceBuffer::from_slice(&[1i8, 0, 0, 1])?);
-//! let mut c = DeviceBuffer::from_slice(&[0i32; 4])?;
+//! let (a, b) = (device.upload(&[1i8, 2, 3, 4])?, device.upload(&[1i8, 0, 0, 1])?);
+//! let mut c = device.upload(&[0i32; 4])?;
 //! let problem = Problem::new((2, 2, 2), Input::S8, Output::S32, Layout::Nn);
 //! let plan = Gemm::new(&device).multiply(&problem, &a, &b, &mut c)?;
-//! device.synchronize()?;
-//! assert_eq!(c.as_host_vec()?, [1, 2, 3, 4]);
+//! assert_eq!(device.download(&c)?, [1, 2, 3, 4]);
 //! // Rows of two bytes are no fast kernel's.
 //! assert_eq!(plan.variant().name, "general");
 //! # Ok(())
@@ -38,14 +36,14 @@ use std::rc::Rc;
 
 use cuda_std::{Kernel, Takes};
 use cust::memory::{DeviceBuffer, DeviceSlice};
-use warpsmith_launch::{Arguments, Device, Doing, Shape};
+use warpsmith_launch::{Arguments, BufferSlice, BufferSliceMut, Device, Doing, Shape};
 
 pub use element::{Input, InputElement, Layout, Order, Output, OutputElement};
 pub use plan::{Plan, variants};
 pub use problem::{Problem, Stored};
 pub use variant::{Automatic, Request, Split, Variant};
 
-use crate::{Error, LEVELS};
+use crate::{Error, LEVELS, finished};
 
 /// Where the matrices' first elements lie on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,17 +93,22 @@ impl<'d> Gemm<'d> {
     }
 
     /// C = alpha · A · B + beta · C of buffers that begin with the matrices, by the plan that the dispatcher chooses, which is
-    /// returned.
-    pub fn multiply<I: InputElement, O: OutputElement>(
+    /// returned when C is there.
+    pub fn multiply<'b, I: InputElement, O: OutputElement>(
         &self,
         problem: &Problem,
-        a: &DeviceSlice<I>,
-        b: &DeviceSlice<I>,
-        c: &mut DeviceSlice<O>,
+        a: impl Into<BufferSlice<'b, I>>,
+        b: impl Into<BufferSlice<'b, I>>,
+        c: impl Into<BufferSliceMut<'b, O>>,
     ) -> Result<Plan, Error> {
-        let plan = self.plan(problem, a, b, c, Request::default())?;
-        self.launch(&plan, a, b, c)?;
-        Ok(plan)
+        let (a, b, mut c) = (a.into(), b.into(), c.into());
+        // SAFETY: the buffers are borrowed until the device has been waited for.
+        let launched = unsafe {
+            let (a, b, c) = (a.as_cust(), b.as_cust(), c.as_cust_mut());
+            self.plan(problem, a, b, c, Request::default())
+                .and_then(|plan| self.launch(&plan, a, b, c).map(|()| plan))
+        };
+        finished(self.device, launched)
     }
 
     /// The plan for these matrices that is as the request says.
@@ -121,8 +124,11 @@ impl<'d> Gemm<'d> {
         Plan::choose(self.device.limits(), problem, &Operands::of(a, b, c), request)
     }
 
-    /// The product by a plan of the caller's, for matrices that begin at the same addresses modulo 16.
-    pub fn launch<I: InputElement, O: OutputElement>(
+    /// Puts the product by a plan of the caller's on the device's stream, for matrices that begin at the same addresses modulo 16.
+    ///
+    /// # Safety
+    /// Until the stream has done it, the buffers stay where they are, and nothing else writes A or B or reaches C.
+    pub unsafe fn launch<I: InputElement, O: OutputElement>(
         &self,
         plan: &Plan,
         a: &DeviceSlice<I>,
@@ -130,8 +136,7 @@ impl<'d> Gemm<'d> {
         c: &mut DeviceSlice<O>,
     ) -> Result<(), Error> {
         fit(plan.problem(), a, b, c)?;
-        // SAFETY: the buffers are as long as the matrices, and alive until the launch has been enqueued; what frees them
-        // waits for the device.
+        // SAFETY: the buffers are as long as the matrices; the rest is the caller's promise.
         unsafe { self.prepare(plan, &Operands::of(a, b, c))?.launch() }
     }
 

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 
 use cust::error::CudaResult;
 use cust::function::Function;
-use cust::stream::Stream;
 use cust::sys;
 
 use super::result;
+use crate::stream::Stream;
 
 /// What a launch says beyond its shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

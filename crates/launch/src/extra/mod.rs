@@ -16,8 +16,9 @@ use cust::error::{CudaError, CudaResult};
 use cust::function::Function;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::module::{Module, ModuleJitOption};
-use cust::stream::Stream;
 use cust::sys;
+
+use crate::stream::Stream;
 
 /// Lets launches of `function` have up to `bytes` of dynamic shared memory, beyond the 48 KiB that need no asking.
 pub fn allow_dynamic_shared(function: &Function, bytes: u32) -> CudaResult<()> {
@@ -49,15 +50,6 @@ pub fn shared_per_block_optin(device: Device) -> CudaResult<u32> {
     u32::try_from(value).map_err(|_| CudaError::InvalidValue)
 }
 
-/// Waits until what `cust` has copied from the host, or set, is there.
-///
-/// Its calls return when the host's memory has been read, which may be before the device's is written: they run on the stream
-/// that has no name, and streams that do not block, such as a [`Device`](crate::Device)'s, do not wait for that one.
-pub fn finish_copies() -> CudaResult<()> {
-    // SAFETY: the null stream is the current context's stream without a name.
-    result(unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) })
-}
-
 /// Sets every byte of `buffer`, after what was launched on `stream`, and waits for it.
 ///
 /// The driver's own blocking fill does not wait for non-blocking streams, nor they for it.
@@ -79,7 +71,7 @@ pub fn fill<T: DeviceCopy + AnyBitPattern>(
     }
     // SAFETY: the buffer has these bytes, any of which are a `T`; it is borrowed until the stream has done it.
     result(unsafe { sys::cuMemsetD8Async(buffer.as_device_ptr().as_raw(), byte, bytes, stream.as_inner()) })?;
-    stream.synchronize()
+    stream.finish()
 }
 
 /// Loads PTX with the driver's compiler told what to do; a refusal comes with what the compiler said, line by line.
@@ -143,7 +135,7 @@ pub fn compiler_log(ptx: &str) -> String {
 }
 
 /// `cust` keeps its own conversion to itself; what has no name there stays an unknown error.
-fn result(code: sys::CUresult) -> CudaResult<()> {
+pub(crate) fn result(code: sys::CUresult) -> CudaResult<()> {
     use sys::cudaError_enum as Code;
     match code {
         Code::CUDA_SUCCESS => Ok(()),

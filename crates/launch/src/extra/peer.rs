@@ -1,13 +1,11 @@
 //! Several devices of one process: what reaches what, copies between them, and order between their streams.
 
-use std::ffi::c_void;
-
 use cust::error::{CudaError, CudaResult};
-use cust::stream::Stream;
 use cust::sys;
 
 use super::result;
 use crate::device::Device;
+use crate::stream::Stream;
 
 /// A place in a device's memory.
 #[derive(Clone, Copy)]
@@ -150,34 +148,6 @@ impl Drop for Moment {
         // SAFETY: nobody else has it. The driver frees it once those that wait for it no longer do.
         let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
-}
-
-/// Whether all that was put on the stream has been done.
-pub fn is_done(stream: &Stream) -> CudaResult<bool> {
-    // SAFETY: the stream is alive.
-    match unsafe { sys::cuStreamQuery(stream.as_inner()) } {
-        sys::cudaError_enum::CUDA_ERROR_NOT_READY => Ok(false),
-        code => result(code).map(|()| true),
-    }
-}
-
-/// Calls `work` on the host, in a thread of the driver's, once the stream comes to it. It must make no call of the driver.
-pub fn on_host(stream: &Stream, work: impl FnOnce() + Send + 'static) -> CudaResult<()> {
-    unsafe extern "C" fn call(data: *mut c_void) {
-        // SAFETY: it is the box that was passed below, and the driver calls once.
-        let work = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
-        // A panic must not leave a function that C calls.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    }
-    let work: Box<Box<dyn FnOnce() + Send>> = Box::new(Box::new(work));
-    let data = Box::into_raw(work);
-    // SAFETY: the box lives until it is called.
-    let launched = result(unsafe { sys::cuLaunchHostFunc(stream.as_inner(), Some(call), data.cast()) });
-    if launched.is_err() {
-        // SAFETY: the driver refused it, so nobody else has it.
-        drop(unsafe { Box::from_raw(data) });
-    }
-    launched
 }
 
 /// The context that is current in this thread, which becomes current again when this is dropped.

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::path::PathBuf;
 
 use cust::error::CudaError;
-use cust::stream::Stream;
 use libloading::{Library, Symbol};
+use warpsmith_launch::Stream;
 
 use super::super::competitor::{Candidate, Competitor, F32Product, Kind, Task};
 use super::super::measure::Bench;

@@ -60,7 +60,9 @@ impl Competitor for Twins {
         let &Task::Kernel { family, call } = task else { return Ok(None) };
         let Some((_, module)) = self.0.iter().find(|(name, _)| *name == family) else { return Ok(None) };
         // A twin has the same parameters as our own kernel.
-        bench.launches_of(module, call).map(Some)
+        let function =
+            module.get_function(call.kernel).doing(format!("find the twin of `{}`", call.kernel))?;
+        bench.launches_of(function, call).map(Some)
     }
 }
 

@@ -5,10 +5,9 @@
 
 use std::time::Instant;
 
-use cust::memory::DeviceBuffer;
-use warpsmith_collectives::{Communicator, Traffic, together};
+use warpsmith_collectives::{Communicator, Traffic, together_async};
 use warpsmith_distributed::{Carrier, GatheredProduct, SplitProduct, Team, Transpose, shares};
-use warpsmith_launch::{Bf16, Device, Doing, Wish};
+use warpsmith_launch::{Bf16, Device, Wish};
 
 use super::super::competitor::Kind;
 use super::super::measure::{Bench, Comparison};
@@ -221,14 +220,15 @@ impl Over<'_, '_> {
         let part = moved / 4 / (count * (count - 1)).max(1);
         let mut buffers = Vec::new();
         for device in self.devices {
-            device.enter()?;
-            let make = || DeviceBuffer::<f32>::zeroed(part * count).doing("allocate buffers for all-to-all");
+            let make = || device.zeroed::<f32>(part * count);
             buffers.push((make()?, make()?));
         }
         let mut all_to_all = || {
             let ours = self.ranks.iter().zip(&mut buffers);
-            let calls = ours.map(|(rank, (send, receive))| rank.all_to_all(send, receive));
-            Ok(together(calls.collect::<Result<Vec<_>, _>>()?)?)
+            let calls = ours.map(|(rank, (send, receive))| rank.all_to_all(&*send, receive));
+            let calls = calls.collect::<Result<Vec<_>, _>>()?;
+            // SAFETY: the buffers outlive the measurement, which waits for the devices, and nothing else uses them.
+            Ok(unsafe { together_async(calls) }?)
         };
         let names = (format!("exchange f32, {count} GPUs"), size);
         let work = (moved as f64, "GB/s");

@@ -3,7 +3,7 @@
 use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::gemm::Gemm;
-use warpsmith_kernels::gemm::{self, Problem};
+use warpsmith_kernels::gemm::{self, Problem, Request};
 use warpsmith_launch::{Doing, Shape};
 
 use super::super::call::{Call, Value};
@@ -80,12 +80,16 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
     }
     let Some((_, last)) = calls.last() else { return Ok(rows) };
     let gemm = gemm::Gemm::new(bench.device);
-    let plan = gemm.multiply(&Problem::f32(shape), &a, &b, &mut c)?;
+    let plan = gemm.plan(&Problem::f32(shape), &a, &b, &c, Request::default())?;
+    // SAFETY: the matrices outlive the launch, which is waited for, and nothing else uses them.
+    unsafe { gemm.launch(&plan, &a, &b, &mut c)? };
     bench.device.synchronize()?;
     c.copy_to(&mut got).doing("copy the result back")?;
     let verdict = checked.check(&got);
-    let fast: Enqueue<'_> =
-        Box::new(|_| gemm.launch(&plan, &a, &b, &mut c).map_err(|_| CudaError::UnknownError));
+    let fast: Enqueue<'_> = Box::new(|_| {
+        // SAFETY: as above.
+        unsafe { gemm.launch(&plan, &a, &b, &mut c) }.map_err(|_| CudaError::UnknownError)
+    });
     let names = (plan.kernel(), &size[..], "the step before");
     rows.push(bench.against_own("ladder", names, work, fast, bench.ours(last)?, &verdict)?);
     Ok(rows)

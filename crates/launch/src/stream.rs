@@ -1,0 +1,105 @@
+//! A device's stream.
+
+use std::ffi::c_void;
+
+use cust::error::{CudaError, CudaResult};
+use cust::event::Event;
+use cust::function::{BlockSize, Function, GridSize};
+use cust::stream::StreamFlags;
+use cust::sys;
+
+use crate::extra::result;
+
+/// A stream. The default stream, on which `cust` copies, waits for it, and it for that one.
+///
+/// It is `cust`'s without `Stream::add_callback`, which takes a closure that borrows what may be gone when it is called.
+/// `cust::launch!` takes it.
+///
+/// ```compile_fail,E0373
+/// # fn late(device: &warpsmith_launch::Device) {
+/// let text = String::from("gone");
+/// device.stream().on_host(|| println!("{text}")).unwrap(); // called when the stream comes to it
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Stream(cust::stream::Stream);
+
+impl Stream {
+    /// Makes one in the current context.
+    pub fn new() -> CudaResult<Self> {
+        cust::stream::Stream::new(StreamFlags::NON_BLOCKING, None).map(Self)
+    }
+
+    /// `cust`'s stream.
+    ///
+    /// # Safety
+    /// Closures that `add_callback` is given borrow nothing: they are `'static`.
+    pub unsafe fn cust(&self) -> &cust::stream::Stream {
+        &self.0
+    }
+
+    /// The driver's handle, which is valid as long as the stream.
+    pub fn as_inner(&self) -> sys::CUstream {
+        self.0.as_inner()
+    }
+
+    /// Starts a kernel; what `cust::launch!` calls.
+    ///
+    /// # Safety
+    /// `parameters` points at one value for each of the kernel's parameters, of its size; and what the kernel asks for holds.
+    pub unsafe fn launch<G: Into<GridSize>, B: Into<BlockSize>>(
+        &self,
+        function: &Function<'_>,
+        grid: G,
+        block: B,
+        shared: u32,
+        parameters: &[*mut c_void],
+    ) -> CudaResult<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.launch(function, grid, block, shared, parameters) }
+    }
+
+    /// Waits until all has been done that was put on it.
+    pub fn synchronize(&self) -> CudaResult<()> {
+        self.0.synchronize()
+    }
+
+    /// Waits likewise, and does not return while something may still run: for functions that lend work what they borrow. If the
+    /// driver refuses to wait, the process ends.
+    pub fn finish(&self) -> CudaResult<()> {
+        let waited = self.synchronize();
+        if let Err(
+            error @ (CudaError::NotPermitted
+            | CudaError::InvalidContext
+            | CudaError::InvalidHandle
+            | CudaError::NotInitialized),
+        ) = waited
+        {
+            // These refuse to wait; all others say that the device has failed, and then nothing runs on it any more.
+            eprintln!(
+                "warpsmith: the driver does not wait for what uses borrowed memory ({error:?}): giving up"
+            );
+            std::process::abort();
+        }
+        waited
+    }
+
+    /// Whether all has been done that was put on it.
+    pub fn is_done(&self) -> CudaResult<bool> {
+        // SAFETY: the stream is alive.
+        match unsafe { sys::cuStreamQuery(self.as_inner()) } {
+            sys::cudaError_enum::CUDA_ERROR_NOT_READY => Ok(false),
+            code => result(code).map(|()| true),
+        }
+    }
+
+    /// Lets the event happen once the stream comes to it.
+    pub fn record(&self, event: &Event) -> CudaResult<()> {
+        event.record(&self.0)
+    }
+
+    /// Calls `work` on the host, in a thread of the driver's, once the stream comes to it. It must make no call of the driver.
+    pub fn on_host(&self, work: impl FnOnce() + Send + 'static) -> CudaResult<()> {
+        self.0.add_callback(Box::new(work))
+    }
+}
