@@ -3,7 +3,7 @@
 use ptx::ScalarType;
 use virtual_gpu::alu::bits::PrmtMode;
 use virtual_gpu::alu::float::Mode;
-use virtual_gpu::stretch::{Accuracy, Arithmetic, NONE, Opcode, ProductHalf, Qualifiers, Slot};
+use virtual_gpu::jit::{Accuracy, Arithmetic, NONE, Opcode, ProductHalf, Qualifiers, Slot};
 
 use crate::compare::compare;
 use crate::convert::convert;

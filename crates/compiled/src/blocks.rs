@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use virtual_gpu::stretch::{CollectiveKind, Function, Guard, Kind, NONE, Slot, Step};
+use virtual_gpu::jit::{CollectiveKind, Function, Guard, Instruction, Kind, NONE, Slot};
 
 /// Maximum operations per block, so that it fits into a warp's share of operations.
 const LONGEST: u32 = 128;
@@ -178,7 +178,7 @@ impl Blocks {
         let mut made = Blocks { blocks, islands: Vec::new(), shapes: shapes(function, &starts)? };
         made.find_alive(function);
         made.find_islands(function);
-        if function.is_together() {
+        if function.is_converged() {
             made.join_islands(function);
         }
         Some(made)
@@ -371,7 +371,7 @@ fn loops(onwards: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// From the registers live after an operation to those live before it.
-fn pass(step: &Step<'_>, alive: &mut Set) {
+fn pass(step: &Instruction<'_>, alive: &mut Set) {
     // An operation that a guard may skip does not certainly write.
     if step.guard.slot == NONE {
         step.writes.iter().for_each(|write| alive.remove(write.0));

@@ -1,7 +1,7 @@
 //! What lanes do together, as IR: shuffles and votes. All lanes of the member mask are here: [`ready`] asks for it where a
 //! block begins.
 
-use virtual_gpu::stretch::{CollectiveKind, CollectiveOp, Guard, NONE, ShuffleMode};
+use virtual_gpu::jit::{CollectiveKind, CollectiveOp, Guard, NONE, ShuffleMode};
 
 use crate::values::{BITS, Misfit, WORDS};
 use crate::writer::Writer;

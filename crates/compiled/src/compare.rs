@@ -2,7 +2,7 @@
 
 use ptx::ScalarType;
 use virtual_gpu::alu::compare::{BoolOp, FloatCmp, IntCmp};
-use virtual_gpu::stretch::{Arithmetic, Compare, Relation, Slot};
+use virtual_gpu::jit::{Arithmetic, Compare, Relation, Slot};
 
 use crate::arithmetic::{integers, read};
 use crate::rows;

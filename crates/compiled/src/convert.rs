@@ -2,7 +2,7 @@
 
 use ptx::ScalarType;
 use virtual_gpu::alu::Round;
-use virtual_gpu::stretch::{Arithmetic, Convert, Converted, Slot};
+use virtual_gpu::jit::{Arithmetic, Convert, Converted, Slot};
 
 use crate::values::Misfit;
 use crate::widths::Types;

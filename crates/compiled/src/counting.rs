@@ -7,8 +7,8 @@ use std::mem::offset_of;
 use std::ops::Range;
 
 use virtual_gpu::counting::{Counter, LOG, Logged};
+use virtual_gpu::jit::{MemoryOp, NONE, SpaceOperand, State};
 use virtual_gpu::observer::MemorySpace;
-use virtual_gpu::stretch::{MemoryOp, NONE, SpaceOperand, State};
 
 use crate::families::{Family, bytes};
 use crate::values::{LONGS, Misfit};

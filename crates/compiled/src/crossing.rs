@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use virtual_gpu::stretch::{Function, Kind, NONE};
+use virtual_gpu::jit::{Function, Kind, NONE};
 
 use crate::blocks::{Blocks, End, Set};
 

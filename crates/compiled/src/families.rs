@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::mem::offset_of;
 
+use virtual_gpu::jit::{Guard, Kind, MemoryOp, Site, Slot, SpaceOperand};
 use virtual_gpu::observer::{MemorySpace, Order};
-use virtual_gpu::stretch::{Guard, Kind, MemoryOp, Site, Slot, SpaceOperand};
 
 use crate::scattered::Scattered;
 use crate::writer::Writer;

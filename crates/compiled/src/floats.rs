@@ -1,7 +1,7 @@
 //! Floats as IR, where it gives the interpreter's bits.
 
 use virtual_gpu::alu::float::MinMax;
-use virtual_gpu::stretch::{Arithmetic, Opcode};
+use virtual_gpu::jit::{Arithmetic, Opcode};
 
 use crate::values::Misfit;
 use crate::widths::Types;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use virtual_gpu::counting::Counter;
-use virtual_gpu::stretch::{Function, Kind, NONE, Narrow, Slot, State};
+use virtual_gpu::jit::{Compact, Function, Kind, NONE, Slot, State};
 
 use crate::blocks::{Block, Blocks, End, Set, Shape};
 use crate::crossing::{Crossing, Entry, Written};
 use crate::families::{self, Family};
-use crate::lanes::{Lanes, NoWrap};
+use crate::lanes::{LaneFact, NoWrap};
 use crate::loops::Loop;
 use crate::regions::Region;
 use crate::values::{BITS, LONGS, Misfit, WORDS};
@@ -25,9 +25,9 @@ pub struct Made {
     /// Where blocks start.
     pub starts: Box<[u32]>,
     /// Registers of which only some lanes are in the frame where code is left.
-    pub narrow: Box<[Narrow]>,
+    pub compact: Box<[Compact]>,
     /// Those of them that are alive, where blocks and their branches start.
-    pub narrow_at: Box<[(u32, Box<[Narrow]>)]>,
+    pub compact_at: Box<[(u32, Box<[Compact]>)]>,
     pub sites: usize,
     pub counters: Vec<Counter>,
 }
@@ -72,24 +72,24 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     }
     tail(&mut writer, &plan).ok()?;
     let starts = plan.blocks.blocks.iter().map(|block| block.start).collect();
-    let narrow = writer.narrow();
-    let alive = |set: &Set| narrow.iter().copied().filter(|narrow| set.has(narrow.slot)).collect();
-    let mut narrow_at = Vec::new();
+    let compact = writer.compact();
+    let alive = |set: &Set| compact.iter().copied().filter(|compact| set.has(compact.slot)).collect();
+    let mut compact_at = Vec::new();
     for block in &plan.blocks.blocks {
-        narrow_at.push((block.start, alive(&block.alive)));
+        compact_at.push((block.start, alive(&block.alive)));
         if block.body > 0
             && let End::Branch { .. } = block.end
         {
-            narrow_at.push((block.behind(), alive(&block.alive_at_branch)));
+            compact_at.push((block.behind(), alive(&block.alive_at_branch)));
         }
     }
-    let narrow_at = narrow_at.into();
+    let compact_at = compact_at.into();
     Some(Made {
         text: writer.text,
         entries,
         starts,
-        narrow,
-        narrow_at,
+        compact,
+        compact_at,
         sites: writer.sites,
         counters: writer.counters,
     })
@@ -102,12 +102,12 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     let of_group = [
         ("lanes", offset_of!(State, lanes), "i32"),
         ("live", offset_of!(State, live), "i32"),
-        ("meet", offset_of!(State, meet), "i32"),
+        ("reconverge", offset_of!(State, reconverge), "i32"),
     ];
-    let of_group = if w.function.is_together() { &[][..] } else { &of_group };
+    let of_group = if w.function.is_converged() { &[][..] } else { &of_group };
     for &(field, offset, ty) in of_group.iter().chain(&[
         ("rows", offset_of!(State, rows), "ptr"),
-        ("patience_before", offset_of!(State, patience), "i32"),
+        ("spin_limit_before", offset_of!(State, spin_limit), "i32"),
         ("params", offset_of!(State, params), "ptr"),
         ("end", offset_of!(State, end), "i64"),
         ("shared", offset_of!(State, shared), "ptr"),
@@ -118,9 +118,9 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
         let place = w.field(offset);
         w.line(format_args!("%{field} = load {ty}, ptr {place}"));
     }
-    if w.function.is_together() {
+    if w.function.is_converged() {
         // All lanes are here, and there is no other group.
-        for name in ["lanes", "live", "meet"] {
+        for name in ["lanes", "live", "reconverge"] {
             w.line(format_args!("%{name} = add i32 0, -1"));
         }
     }
@@ -128,8 +128,8 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("%full = icmp eq i32 %lanes, -1"));
     w.line(format_args!("%steps = alloca i64"));
     w.line(format_args!("store i64 %steps_before, ptr %steps"));
-    w.line(format_args!("%patience = alloca i32"));
-    w.line(format_args!("store i32 %patience_before, ptr %patience"));
+    w.line(format_args!("%spin_limit = alloca i32"));
+    w.line(format_args!("store i32 %spin_limit_before, ptr %spin_limit"));
     let backward = w.field(offset_of!(State, backward));
     let backward = w.set(format_args!("load i32, ptr {backward}"));
     w.line(format_args!("%backward = alloca i32"));
@@ -142,7 +142,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     for (&slot, &shape) in &blocks.shapes {
         let ty = w.kept_type(slot, shape);
         w.line(format_args!("%r{slot} = alloca {ty}"));
-        if w.is_kept_narrow(slot) {
+        if w.is_compact(slot) {
             let ty = if shape == Shape::Pair { LONGS } else { WORDS };
             w.line(format_args!("%m{slot} = alloca {ty}"));
         }
@@ -186,7 +186,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     if plan.blocks.is_entry(number) {
         let all = w.set(format_args!("add i64 {before}, {}", plan.blocks.room(number)));
         let fits = w.set(format_args!("icmp ule i64 {all}, %end"));
-        let apart = w.set(format_args!("icmp ule i32 {}, %meet", start + whole));
+        let apart = w.set(format_args!("icmp ule i32 {}, %reconverge", start + whole));
         can = Some(w.set(format_args!("and i1 {fits}, {apart}")));
     }
     if behind > start
@@ -207,8 +207,8 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     let families = families::families(w, start, behind);
     w.make_room(families.len())?;
     for pc in start..behind {
-        if w.function.is_together()
-            && let Some(condition) = w.forms.condition(pc)
+        if w.function.is_converged()
+            && let Some(condition) = w.uniformity.condition(pc)
         {
             leave_unless(w, plan, number, pc, condition, &before)?;
         }
@@ -271,15 +271,15 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     w.label(&taken);
     let to = plan.way(number, target);
     // A lone group may go back as often as it likes.
-    let is_counted = target <= pc && !w.function.is_together();
+    let is_counted = target <= pc && !w.function.is_converged();
     if is_counted {
-        let left = w.set(format_args!("load i32, ptr %patience"));
+        let left = w.set(format_args!("load i32, ptr %spin_limit"));
         let some = w.set(format_args!("icmp ne i32 {left}, 0"));
         let back = w.name("back");
         w.line(format_args!("br i1 {some}, label %{back}, label %{stay}, !prof !0"));
         w.label(&back);
         let left = w.set(format_args!("sub i32 {left}, 1"));
-        w.line(format_args!("store i32 {left}, ptr %patience"));
+        w.line(format_args!("store i32 {left}, ptr %spin_limit"));
     }
     w.line(format_args!("br label %{to}"));
     if guard.slot != NONE || is_counted {
@@ -320,8 +320,8 @@ fn leave_unless(
     if pc > start {
         w.count_run(start..pc);
     }
-    let together = w.field(offset_of!(State, together));
-    w.line(format_args!("store i32 0, ptr {together}"));
+    let converged = w.field(offset_of!(State, converged));
+    w.line(format_args!("store i32 0, ptr {converged}"));
     let out = plan.leave(number, pc, true);
     w.line(format_args!("br label %{out}"));
     w.label(&fine);
@@ -369,9 +369,9 @@ pub fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<
     let step = w.function.step(pc);
     w.guard(step.guard)?;
     w.count_guarded(pc);
-    let lanes = match w.function.is_together() && w.active.is_none() {
-        true => w.forms.result(pc),
-        false => Lanes::ANY,
+    let lanes = match w.function.is_converged() && w.active.is_none() {
+        true => w.uniformity.result(pc),
+        false => LaneFact::VARYING,
     };
     (w.width, w.stride) = (lanes.width(), lanes.stride());
     match step.kind {

@@ -1,139 +1,141 @@
-//! How the lanes of a register are expected to differ from their neighbours.
+//! Uniformity and stride analysis: registers that are the same in all lanes of a warp, or rise by a constant from lane to lane.
 //!
-//! An access of neighbouring words is a vector's, one of a single word a scalar's; the code for either is written where it is
-//! expected, behind a test of the lanes' addresses, so that what is told here need not be true. It is about halves of a
-//! warp, 16 lanes: blocks are often 16 threads wide.
+//! The lattice is that of affine vectors (Collange, Defour, Zhang: "Dynamic detection of uniform and affine vectors in GPGPU
+//! computations", 2009), solved forward over a function's control flow as LLVM's UniformityAnalysis is. Facts are about halves of
+//! a warp, 16 lanes: blocks are often 16 threads wide.
 //!
-//! Where it is [`Trust::Sure`] it needs no test as long as the warp's lanes have gone all ways together, and rows of the block
-//! are whole halves: then a register's lanes are what one and the same chain of operations made of what threads are told.
-//! Without the first, lanes of different turns of a loop may have met, and even a loop's counter differs.
+//! An access of neighbouring words becomes a vector's, one of a single word a scalar's. A speculative fact decides which code is
+//! written, behind a test of the lanes' addresses. A [`Confidence::Proven`] fact needs no test while the warp is converged and
+//! rows of the block are whole halves: then one chain of operations made a register's lanes from the values of the launch.
+//! Without convergence, lanes of different iterations of a loop may have met, and even a loop's counter differs.
 
-mod parting;
+mod divergence;
 mod reader;
 
 use std::collections::HashMap;
 
-use virtual_gpu::stretch::{Function, Kind, NONE, Slot, Step, Told};
+use virtual_gpu::jit::{Function, Instruction, Kind, LaunchValue, NONE, Slot};
 
 use crate::widths::Width;
-use parting::Parting;
+use divergence::Divergence;
 use reader::Reader;
 
-/// How a register's lanes differ within a half.
+/// How a register's lanes differ within a half of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// No way has been followed here so far.
+pub enum Lanes {
+    /// The lattice's top: no path has been followed here yet.
     Unset,
-    /// In both halves, too.
-    One,
-    Same,
-    /// Each is so much more than the lane before.
-    Apart(i64),
-    Any,
+    /// The same in all lanes of the warp.
+    Uniform,
+    /// The same in all lanes of a half.
+    HalfUniform,
+    /// Each lane of a half has the lane before plus this stride.
+    Affine(i64),
+    Varying,
 }
 
-/// How far a form can be relied on.
+/// How well a fact is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trust {
-    /// It is likely.
-    Guess,
-    /// It is so for a warp whose lanes have always been together.
-    Sure,
-    /// And the numbers have 16 bits at most: they go on in a row when they are made wider.
-    Small,
+pub enum Confidence {
+    /// Likely; the code tests it.
+    Speculative,
+    /// True for a warp that has always been converged.
+    Proven,
+    /// Proven, and the values have 16 bits at most: a row of them does not wrap when it is widened.
+    Bounded,
 }
 
-/// What is known of the lanes of a register.
+/// A fact of the lanes of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lanes {
-    pub form: Form,
-    pub trust: Trust,
+pub struct LaneFact {
+    pub lanes: Lanes,
+    pub confidence: Confidence,
 }
 
-impl Lanes {
-    const UNSET: Lanes = Lanes { form: Form::Unset, trust: Trust::Small };
-    pub const ANY: Lanes = Lanes { form: Form::Any, trust: Trust::Guess };
+impl LaneFact {
+    const UNSET: LaneFact = LaneFact { lanes: Lanes::Unset, confidence: Confidence::Bounded };
+    pub const VARYING: LaneFact = LaneFact { lanes: Lanes::Varying, confidence: Confidence::Speculative };
 
-    /// The lanes that tell all others, if they surely do.
+    /// The lanes that determine all others, if that is proven.
     pub fn width(self) -> Width {
-        match self.form {
-            _ if self.trust < Trust::Sure => Width::All,
-            Form::One => Width::One,
-            Form::Same | Form::Apart(_) => Width::Two,
-            Form::Unset | Form::Any => Width::All,
+        match self.lanes {
+            _ if self.confidence < Confidence::Proven => Width::All,
+            Lanes::Uniform => Width::One,
+            Lanes::HalfUniform | Lanes::Affine(_) => Width::Two,
+            Lanes::Unset | Lanes::Varying => Width::All,
         }
     }
 
-    /// By how much lanes differ from the one before in their half, if that is sure.
+    /// Difference of a lane from the one before in its half; 0 unless affine.
     pub fn stride(self) -> i64 {
-        match self.form {
-            Form::Apart(stride) => stride,
+        match self.lanes {
+            Lanes::Affine(stride) => stride,
             _ => 0,
         }
     }
 
-    /// Of a register that tells a thread something.
-    pub fn told(told: Told) -> Self {
-        match told {
-            Told::Alike => Lanes::sure(Form::One),
-            Told::AlikeInRow => Lanes::sure(Form::Same),
+    /// Fact of a register that the launch sets.
+    pub fn of_launch(value: LaunchValue) -> Self {
+        match value {
+            LaunchValue::Uniform => LaneFact::proven(Lanes::Uniform),
+            LaunchValue::RowUniform => LaneFact::proven(Lanes::HalfUniform),
             // Threads of a block and lanes of a warp have small numbers.
-            Told::InOrder => Lanes { form: Form::Apart(1), trust: Trust::Small },
-            Told::Apart => Lanes::ANY,
+            LaunchValue::Consecutive => LaneFact { lanes: Lanes::Affine(1), confidence: Confidence::Bounded },
+            LaunchValue::Varying => LaneFact::VARYING,
         }
     }
 
-    fn sure(form: Form) -> Self {
-        Lanes { form, trust: Trust::Sure }
+    fn proven(lanes: Lanes) -> Self {
+        LaneFact { lanes, confidence: Confidence::Proven }
     }
 
-    fn meet(self, other: Lanes) -> Lanes {
-        Lanes { form: self.form.meet(other.form), trust: self.trust.min(other.trust) }
+    fn meet(self, other: LaneFact) -> LaneFact {
+        LaneFact { lanes: self.lanes.meet(other.lanes), confidence: self.confidence.min(other.confidence) }
     }
 }
 
-impl Form {
-    fn meet(self, other: Form) -> Form {
+impl Lanes {
+    fn meet(self, other: Lanes) -> Lanes {
         match (self, other) {
-            (Form::Unset, form) | (form, Form::Unset) => form,
+            (Lanes::Unset, lanes) | (lanes, Lanes::Unset) => lanes,
             (a, b) if a == b => a,
-            (Form::One, Form::Same) | (Form::Same, Form::One) => Form::Same,
-            _ => Form::Any,
+            (Lanes::Uniform, Lanes::HalfUniform) | (Lanes::HalfUniform, Lanes::Uniform) => Lanes::HalfUniform,
+            _ => Lanes::Varying,
         }
     }
 
-    /// By how much neighbours differ, if that is one number.
+    /// Difference of neighbouring lanes, if it is one number.
     fn stride(self) -> Option<i64> {
         match self {
-            Form::Unset | Form::One | Form::Same => Some(0),
-            Form::Apart(stride) => Some(stride),
-            Form::Any => None,
+            Lanes::Unset | Lanes::Uniform | Lanes::HalfUniform => Some(0),
+            Lanes::Affine(stride) => Some(stride),
+            Lanes::Varying => None,
         }
     }
 
-    fn is_same(self) -> bool {
+    fn is_uniform(self) -> bool {
         self.stride() == Some(0)
     }
 
-    fn of_stride(stride: Option<i64>) -> Form {
+    fn of_stride(stride: Option<i64>) -> Lanes {
         match stride {
-            Some(0) => Form::Same,
-            Some(stride) => Form::Apart(stride),
-            None => Form::Any,
+            Some(0) => Lanes::HalfUniform,
+            Some(stride) => Lanes::Affine(stride),
+            None => Lanes::Varying,
         }
     }
 }
 
-/// What lanes of registers are expected to be, by program counters and registers.
+/// Facts by program counters and registers.
 #[derive(Debug, Default)]
-pub struct Forms {
+pub struct Uniformity {
     /// Of the addresses of loads, stores and atomics.
-    addresses: HashMap<u32, Lanes>,
+    addresses: HashMap<u32, LaneFact>,
     /// Of what operations without a guard write.
-    results: HashMap<u32, Lanes>,
+    results: HashMap<u32, LaneFact>,
     /// Of registers wherever they were written.
-    registers: HashMap<Slot, Lanes>,
-    /// What has to be true for results to be what they are expected to be.
+    registers: HashMap<Slot, LaneFact>,
+    /// Conditions under which results hold.
     conditions: HashMap<u32, NoWrap>,
 }
 
@@ -145,15 +147,15 @@ pub struct NoWrap {
     pub stride: i32,
 }
 
-/// A pass over a function's ways is repeated until nothing changes; what is not settled then is anything.
+/// Passes over a function until the fix point; without one, all registers are varying.
 const PASSES: usize = 8;
 
-impl Forms {
+impl Uniformity {
     pub fn of(function: &Function<'_>) -> Self {
         let range = function.range();
-        let told: HashMap<Slot, Told> = function.fixed().collect();
+        let launch_values: HashMap<Slot, LaunchValue> = function.fixed().collect();
         let rows = function.rows() as usize;
-        let mut entering: HashMap<u32, Vec<Lanes>> = HashMap::new();
+        let mut entering: HashMap<u32, Vec<LaneFact>> = HashMap::new();
         // Where ways begin that do not just go on from the operation before.
         let mut targets: Vec<u32> = Vec::new();
         for pc in range.clone() {
@@ -165,98 +167,102 @@ impl Forms {
         }
         targets.sort_unstable();
         targets.dedup();
-        let mut parting = Parting::of(function);
+        let mut divergence = Divergence::of(function);
         for _ in 0..PASSES {
             let mut changed = false;
-            let mut forms = Forms::default();
+            let mut facts = Uniformity::default();
             // What may be read before it is written begins as zeros.
-            forms.registers.extend(function.unset().iter().map(|&slot| (slot, Lanes::ANY)));
-            forms.registers.extend(parting.lost().map(|slot| (slot, Lanes::ANY)));
-            let mut now = Some(vec![Lanes { form: Form::One, trust: Trust::Small }; rows]);
+            facts.registers.extend(function.unset().iter().map(|&slot| (slot, LaneFact::VARYING)));
+            facts.registers.extend(divergence.lost().map(|slot| (slot, LaneFact::VARYING)));
+            let mut now =
+                Some(vec![LaneFact { lanes: Lanes::Uniform, confidence: Confidence::Bounded }; rows]);
             for pc in range.clone() {
                 if targets.binary_search(&pc).is_ok() {
-                    let known = entering.entry(pc).or_insert_with(|| vec![Lanes::UNSET; rows]);
+                    let known = entering.entry(pc).or_insert_with(|| vec![LaneFact::UNSET; rows]);
                     if let Some(now) = &now {
                         changed |= join(known, now);
                     }
                     now = Some(known.clone());
                 }
                 let Some(state) = &mut now else { continue };
-                parting.written_before(pc).for_each(|slot| state[slot as usize].trust = Trust::Guess);
-                let step = function.step(pc);
-                forms.pass(&Reader { function, told: &told, state }, pc, &step);
-                for &(slot, _) in step.writes {
-                    state[slot as usize] = forms.written(pc, &step, state[slot as usize]);
+                divergence
+                    .written_before(pc)
+                    .for_each(|slot| state[slot as usize].confidence = Confidence::Speculative);
+                let instruction = function.step(pc);
+                facts.pass(&Reader { function, launch_values: &launch_values, state }, pc, &instruction);
+                for &(slot, _) in instruction.writes {
+                    state[slot as usize] = facts.written(pc, &instruction, state[slot as usize]);
                     let lanes = state[slot as usize];
-                    forms
+                    facts
                         .registers
                         .entry(slot)
                         .and_modify(|known| *known = known.meet(lanes))
                         .or_insert(lanes);
                 }
-                let decides = Reader { function, told: &told, state }.lanes(step.guard.slot);
-                if decides.form != Form::Unset && decides.width() != Width::One {
-                    changed |= parting.add(pc);
+                let decides =
+                    Reader { function, launch_values: &launch_values, state }.fact(instruction.guard.slot);
+                if decides.lanes != Lanes::Unset && decides.width() != Width::One {
+                    changed |= divergence.add(pc);
                 }
                 let mut leads_to = |target: u32| {
-                    let known = entering.entry(target).or_insert_with(|| vec![Lanes::UNSET; rows]);
+                    let known = entering.entry(target).or_insert_with(|| vec![LaneFact::UNSET; rows]);
                     changed |= join(known, state);
                 };
-                match step.kind {
+                match instruction.kind {
                     Kind::Branch { target } => leads_to(target),
                     Kind::Table(table) => table.iter().for_each(|&target| leads_to(target)),
                     _ => {}
                 }
-                let ends = matches!(step.kind, Kind::Branch { .. } | Kind::Table(_) | Kind::End);
-                if ends && step.guard.slot == NONE {
+                let ends = matches!(instruction.kind, Kind::Branch { .. } | Kind::Table(_) | Kind::End);
+                if ends && instruction.guard.slot == NONE {
                     now = None;
                 }
             }
             if !changed {
-                return forms;
+                return facts;
             }
         }
-        Forms::default()
+        Uniformity::default()
     }
 
     /// Takes note of an operation.
-    fn pass(&mut self, reader: &Reader<'_, '_>, pc: u32, step: &Step<'_>) {
-        let address = match step.kind {
+    fn pass(&mut self, reader: &Reader<'_, '_>, pc: u32, instruction: &Instruction<'_>) {
+        let address = match instruction.kind {
             Kind::Load(op) | Kind::Store(op) => Some(op.address),
             Kind::Atomic(op) => Some(op.address),
             _ => None,
         };
         if let Some(address) = address {
-            self.addresses.insert(pc, reader.lanes(address.base));
+            self.addresses.insert(pc, reader.fact(address.base));
         }
-        let (lanes, condition) = reader.written(step);
+        let (lanes, condition) = reader.written(instruction);
         self.results.insert(pc, lanes);
         if let Some(condition) = condition
             && lanes.width() != Width::All
-            && step.guard.slot == NONE
+            && instruction.guard.slot == NONE
         {
             self.conditions.insert(pc, condition);
         }
     }
 
     /// What a register that an operation writes holds afterwards.
-    fn written(&self, pc: u32, step: &Step<'_>, old: Lanes) -> Lanes {
-        let lanes = self.results.get(&pc).copied().unwrap_or(Lanes::ANY);
+    fn written(&self, pc: u32, instruction: &Instruction<'_>, old: LaneFact) -> LaneFact {
+        let lanes = self.results.get(&pc).copied().unwrap_or(LaneFact::VARYING);
         // What a guard leaves out keeps its value, in some lanes perhaps and not in others.
-        match step.guard.slot {
+        match instruction.guard.slot {
             NONE => lanes,
-            _ => Lanes { trust: Trust::Guess, ..old.meet(lanes) },
+            _ => LaneFact { confidence: Confidence::Speculative, ..old.meet(lanes) },
         }
     }
 
     /// Of the address of the access at a program counter.
-    pub fn at(&self, pc: u32) -> Lanes {
-        self.addresses.get(&pc).copied().unwrap_or(Lanes::ANY)
+    pub fn at(&self, pc: u32) -> LaneFact {
+        self.addresses.get(&pc).copied().unwrap_or(LaneFact::VARYING)
     }
 
     /// Of what the operation at a program counter writes, if it has no guard.
-    pub fn result(&self, pc: u32) -> Lanes {
-        self.results.get(&pc).copied().unwrap_or(Lanes::ANY)
+    pub fn result(&self, pc: u32) -> LaneFact {
+        self.results.get(&pc).copied().unwrap_or(LaneFact::VARYING)
     }
 
     /// What has to be true for that.
@@ -265,13 +271,13 @@ impl Forms {
     }
 
     /// Of a register, wherever it was written.
-    pub fn register(&self, slot: Slot) -> Lanes {
-        self.registers.get(&slot).copied().unwrap_or(Lanes::ANY)
+    pub fn register(&self, slot: Slot) -> LaneFact {
+        self.registers.get(&slot).copied().unwrap_or(LaneFact::VARYING)
     }
 }
 
 /// Joins what holds on one more way; whether that says something new.
-fn join(known: &mut [Lanes], way: &[Lanes]) -> bool {
+fn join(known: &mut [LaneFact], way: &[LaneFact]) -> bool {
     let mut changed = false;
     for (known, &way) in known.iter_mut().zip(way) {
         let met = known.meet(way);

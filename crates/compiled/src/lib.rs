@@ -57,7 +57,7 @@ mod writer;
 use std::sync::Arc;
 
 use llvm_library::cache::{Cache, Key};
-use virtual_gpu::stretch::{Answer, Compiler, Function, State, Stretches};
+use virtual_gpu::jit::{Compilation, CompiledRegion, Compiler, Function, State};
 
 use link::Unlinked;
 use llvm::{Effort, Llvm};
@@ -125,19 +125,19 @@ pub fn compiler(eager: bool, kept: Kept) -> Arc<dyn Compiler> {
 // SAFETY: the text consists of operations whose IR does what the interpreter does, lane by lane, as the tests check; it
 // accesses memory only at addresses within the block's shared memory or an allocation, or through the interpreter.
 unsafe impl Compiler for Engine {
-    fn patience(&self, function: &Function<'_>) -> u64 {
+    fn tier_up_after(&self, function: &Function<'_>) -> u64 {
         if self.eager { 0 } else { LOOK_AFTER * function.range().len() as u64 }
     }
 
-    fn compile(&self, function: &Function<'_>, executed: u64) -> Answer {
+    fn compile(&self, function: &Function<'_>, executed: u64) -> Compilation {
         let compile_after = if self.eager { 0 } else { compile_after(function) };
         let made = made(function, self.kept.cache(), executed >= compile_after);
         // The interpreter does as well, but tests must not pass without compiled code.
         debug_assert!(!self.eager || !matches!(made, Err(Failed::Mistake(_))), "{made:?}");
         match made {
-            Ok(code) => Answer::Code(code),
-            Err(Failed::NotKept) => Answer::Later(compile_after),
-            Err(Failed::Left | Failed::Mistake(_)) => Answer::Never,
+            Ok(code) => Compilation::Code(code),
+            Err(Failed::NotKept) => Compilation::Later(compile_after),
+            Err(Failed::Left | Failed::Mistake(_)) => Compilation::Never,
         }
     }
 }
@@ -170,7 +170,7 @@ fn compile_after(function: &Function<'_>) -> u64 {
 }
 
 /// The code of a function: stored code, or new code if it is to be `compiled`.
-fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Result<Stretches, Failed> {
+fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Result<CompiledRegion, Failed> {
     if function.range().len() > MOST_OPERATIONS || !processor::is_known() {
         return Err(Failed::Left);
     }
@@ -200,13 +200,13 @@ fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Resul
     // new, or have the stored hash.
     let run =
         unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut State, u32) -> u32>(placed.entry()) };
-    Ok(Stretches {
+    Ok(CompiledRegion {
         run,
         start: function.range().start,
         blocks: made.entries,
         starts: made.starts,
-        narrow: made.narrow,
-        narrow_at: made.narrow_at,
+        compact: made.compact,
+        compact_at: made.compact_at,
         sites: made.sites,
         counters: made.counters.into(),
         code: Box::new(placed),

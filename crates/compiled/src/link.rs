@@ -7,7 +7,7 @@
 use std::ptr::null_mut;
 
 /// The name of the one function of an object file.
-pub const ENTRY: &str = "stretch";
+pub const ENTRY: &str = "region";
 
 /// Why an object file cannot be loaded into memory.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@
 use std::mem::offset_of;
 use std::ops::Range;
 
-use virtual_gpu::stretch::{Function, Kind, MOST_BACKWARD, NONE, Slot, State};
+use virtual_gpu::jit::{Function, Kind, MOST_BACKWARD, NONE, Slot, State};
 
 use crate::blocks::{Blocks, End, Set, is_compiled};
 use crate::regions::UnderMasks;
@@ -73,7 +73,7 @@ impl Loop {
         let block = &blocks.blocks[number];
         let End::Branch { .. } = block.end else { return None };
         let pc = block.behind();
-        let start = start_of(function, pc).filter(|_| function.is_together())?;
+        let start = start_of(function, pc).filter(|_| function.is_converged())?;
         let first = blocks.index(start)?;
         let island = |i: usize| blocks.blocks[i].island;
         let is_one = (first..number).all(|i| island(i) == island(number));
@@ -83,7 +83,7 @@ impl Loop {
     /// Registers that are kept in all lanes while the loop turns under a mask.
     fn shadowed(&self, w: &Writer<'_>) -> Vec<Slot> {
         let mut written = written(&w.function, self.start, self.pc);
-        written.retain(|&slot| w.is_kept_narrow(slot));
+        written.retain(|&slot| w.is_compact(slot));
         written
     }
 
@@ -158,7 +158,7 @@ impl Loop {
             }
         }
         // What is told by few lanes is written in all; then what has gone different ways meanwhile.
-        w.ask(offset_of!(State, widen), "");
+        w.ask(offset_of!(State, expand), "");
         w.shadow_again(shadowed);
         for &slot in shadowed {
             let shape = w.shape(slot).ok_or(Misfit)?;
@@ -167,8 +167,8 @@ impl Loop {
         w.unshadow();
         let going = w.set(format_args!("load i32, ptr %going"));
         for (offset, value) in [
-            (offset_of!(State, together), "0".to_owned()),
-            (offset_of!(State, parted), going),
+            (offset_of!(State, converged), "0".to_owned()),
+            (offset_of!(State, diverged), going),
             (offset_of!(State, behind), (self.pc + 1).to_string()),
         ] {
             let place = w.field(offset);

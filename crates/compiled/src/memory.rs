@@ -5,8 +5,8 @@
 //! by a function that takes each lane where it goes ([`Scattered`]). Both stay inside the block's shared memory, or inside the
 //! allocation that was found there last time. What is left is asked of the interpreter: it finds other allocations, and faults.
 
+use virtual_gpu::jit::{AddressOperand, AtomicOp, MemoryOp, NONE, ParamOp, SpaceOperand};
 use virtual_gpu::observer::MemorySpace;
-use virtual_gpu::stretch::{AddressOperand, AtomicOp, MemoryOp, NONE, ParamOp, SpaceOperand};
 
 use crate::families::{Family, Span, is_near, span};
 use crate::scattered::Scattered;

@@ -14,7 +14,7 @@
 use std::mem::offset_of;
 use std::ops::Range;
 
-use virtual_gpu::stretch::{Function, Kind, NONE, Slot, State};
+use virtual_gpu::jit::{Function, Kind, NONE, Slot, State};
 
 use crate::blocks::{Blocks, End, Set, is_compiled};
 use crate::families;
@@ -123,13 +123,13 @@ impl Region {
         let last = w.set(format_args!("add i64 {steps}, {}", self.length(blocks)));
         // One less than the share: whose turn comes after it depends on the groups that there are when it is used up.
         let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
-        let apart = w.set(format_args!("icmp ule i32 {}, %meet", self.end));
+        let apart = w.set(format_args!("icmp ule i32 {}, %reconverge", self.end));
         let mut can = w.set(format_args!("and i1 {fits}, {apart}"));
-        if !w.function.is_together() {
-            let place = w.field(offset_of!(State, may_split));
-            let may_split = w.set(format_args!("load i32, ptr {place}"));
-            let may_split = w.set(format_args!("icmp ne i32 {may_split}, 0"));
-            can = w.set(format_args!("and i1 {can}, {may_split}"));
+        if !w.function.is_converged() {
+            let place = w.field(offset_of!(State, may_diverge));
+            let may_diverge = w.set(format_args!("load i32, ptr {place}"));
+            let may_diverge = w.set(format_args!("icmp ne i32 {may_diverge}, 0"));
+            can = w.set(format_args!("and i1 {can}, {may_diverge}"));
         }
         w.line(format_args!("br i1 {can}, label %{enter}, label %{stay}, !prof !0"));
         w.label(&enter);

@@ -1,6 +1,6 @@
 //! Registers whose lanes rise by the same from lane to lane in each half, told by the first lanes.
 
-use virtual_gpu::stretch::Slot;
+use virtual_gpu::jit::Slot;
 
 use crate::arithmetic::{Integers, integers_of, read};
 use crate::values::Misfit;
@@ -40,7 +40,7 @@ pub fn order(
     i: Integers,
     relation: &str,
 ) -> Result<Option<String>, Misfit> {
-    if i.bits < 32 || w.width != Width::All || w.active.is_some() || !w.function.is_together() {
+    if i.bits < 32 || w.width != Width::All || w.active.is_some() || !w.function.is_converged() {
         return Ok(None);
     }
     let (Some(of_a), Some(of_b)) = (w.stride_of(a), w.stride_of(b)) else { return Ok(None) };

@@ -7,7 +7,7 @@ mod wide;
 
 use std::fmt::Write;
 
-use virtual_gpu::stretch::{AtomicFunction, AtomicOp, MemoryOp};
+use virtual_gpu::jit::{AtomicFunction, AtomicOp, MemoryOp};
 
 use crate::values::{BITS, LONGS, WORDS};
 

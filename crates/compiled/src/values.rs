@@ -15,10 +15,10 @@ mod frame;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::offset_of;
 
-use virtual_gpu::stretch::{Guard, NONE, Slot, State};
+use virtual_gpu::jit::{Guard, NONE, Slot, State};
 
 use crate::blocks::Shape;
-use crate::lanes::Lanes;
+use crate::lanes::LaneFact;
 use crate::vectors::Tested;
 use crate::widths::{Types, Width};
 use crate::writer::{Active, Writer};
@@ -92,12 +92,12 @@ impl Writer<'_> {
     }
 
     /// How a register is kept between blocks.
-    fn kept(&self, slot: Slot, shape: Shape) -> Lanes {
+    fn kept(&self, slot: Slot, shape: Shape) -> LaneFact {
         match self.fixed.get(&slot) {
-            _ if shape == Shape::Predicate || !self.function.is_together() => Lanes::ANY,
-            _ if self.shadowed.contains(&slot) => Lanes::ANY,
-            Some(&told) => Lanes::told(told),
-            None => self.forms.register(slot),
+            _ if shape == Shape::Predicate || !self.function.is_converged() => LaneFact::VARYING,
+            _ if self.shadowed.contains(&slot) => LaneFact::VARYING,
+            Some(&value) => LaneFact::of_launch(value),
+            None => self.uniformity.register(slot),
         }
     }
 
@@ -107,7 +107,7 @@ impl Writer<'_> {
     }
 
     /// Whether of a register only some lanes are kept.
-    pub fn is_kept_narrow(&self, slot: Slot) -> bool {
+    pub fn is_compact(&self, slot: Slot) -> bool {
         self.shape(slot).is_some_and(|shape| self.kept(slot, shape).width() != Width::All)
     }
 

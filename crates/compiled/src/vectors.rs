@@ -1,9 +1,9 @@
 //! Accesses whose lanes go to one place, or side by side, by whole vectors.
 
-use virtual_gpu::stretch::{MemoryOp, NONE};
+use virtual_gpu::jit::{MemoryOp, NONE};
 
 use crate::families::{Family, bytes, span};
-use crate::lanes::Form;
+use crate::lanes::Lanes;
 use crate::values::{LONGS, Misfit, WORDS};
 use crate::widths::Width;
 use crate::writer::Writer;
@@ -41,10 +41,10 @@ pub fn short(
     family: &Family,
     writes: bool,
 ) -> Result<Option<(Way, [String; 2], String)>, Misfit> {
-    let way = match w.forms.at(family.first).form {
+    let way = match w.uniformity.at(family.first).lanes {
         _ if w.region.is_some() => return Ok(None),
-        Form::One | Form::Same | Form::Unset => Way::One,
-        Form::Apart(stride) if stride == bytes(op).into() => Way::Row,
+        Lanes::Uniform | Lanes::HalfUniform | Lanes::Unset => Way::One,
+        Lanes::Affine(stride) if stride == bytes(op).into() => Way::Row,
         _ => return Ok(None),
     };
     debug_assert!(family.first <= pc);
@@ -139,8 +139,8 @@ fn test(
 
 /// The lanes that surely tell where all others go.
 pub fn known_by(w: &Writer<'_>, family: &Family) -> Width {
-    match w.function.is_together() && w.active.is_none() {
-        true => w.forms.at(family.first).width(),
+    match w.function.is_converged() && w.active.is_none() {
+        true => w.uniformity.at(family.first).width(),
         false => Width::All,
     }
 }

@@ -5,10 +5,10 @@ use std::fmt::{Arguments, Write};
 use std::mem::offset_of;
 
 use virtual_gpu::counting::Counter;
-use virtual_gpu::stretch::{Function, Slot, State, Told};
+use virtual_gpu::jit::{Function, LaunchValue, Slot, State};
 
 use crate::blocks::Shape;
-use crate::lanes::Forms;
+use crate::lanes::Uniformity;
 use crate::scattered::Scattered;
 use crate::values::{Held, LONGS};
 use crate::vectors::Tested;
@@ -21,7 +21,7 @@ pub struct Writer<'f> {
     names: u32,
     pub shapes: &'f BTreeMap<Slot, Shape>,
     /// Registers that no operation writes; they are read from the frame.
-    pub fixed: BTreeMap<Slot, Told>,
+    pub fixed: BTreeMap<Slot, LaunchValue>,
     pub held: BTreeMap<Slot, Held>,
     /// The lanes that the current operation computes, and by how much those of its result differ from the ones before.
     pub width: Width,
@@ -37,7 +37,7 @@ pub struct Writer<'f> {
     /// The families tested in the current block, by their first access.
     pub tested: HashMap<u32, Tested>,
     /// How lanes are expected to differ.
-    pub forms: Forms,
+    pub uniformity: Uniformity,
     /// Functions for accesses that go anywhere, which the code calls.
     pub scattered: BTreeSet<Scattered>,
     /// What is counted, by the place in the table.
@@ -71,7 +71,7 @@ impl<'f> Writer<'f> {
             shadowed: BTreeSet::new(),
             sites: 0,
             tested: HashMap::new(),
-            forms: Forms::of(&function),
+            uniformity: Uniformity::of(&function),
             scattered: BTreeSet::new(),
             counters: Vec::new(),
             wide,
@@ -195,7 +195,7 @@ impl<'f> Writer<'f> {
     pub fn give_back(&mut self) {
         for (offset, ty, from) in [
             (offset_of!(State, steps), "i64", "%steps"),
-            (offset_of!(State, patience), "i32", "%patience"),
+            (offset_of!(State, spin_limit), "i32", "%spin_limit"),
             (offset_of!(State, backward), "i32", "%backward"),
         ] {
             let (place, value) = (self.field(offset), self.set(format_args!("load {ty}, ptr {from}")));

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use damage::{Random, damage};
 use gpu_model::chips::H200;
-use virtual_gpu::stretch::Compiler;
+use virtual_gpu::jit::Compiler;
 use virtual_gpu::{Gpu, Launch, Options};
 
 const BUFFER: usize = 1 << 16;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use compiled::Kept;
 use gpu_model::chips::H200;
 use llvm_library::cache::Cache;
-use virtual_gpu::stretch::Compiler;
+use virtual_gpu::jit::Compiler;
 use virtual_gpu::{Gpu, Kernel, Launch, Options};
 
 /// Each thread turns `turns` times, and leaves what it computed and what its clock shows then. `salt` makes other code.

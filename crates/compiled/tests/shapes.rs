@@ -5,8 +5,8 @@ mod trials;
 use std::sync::Arc;
 
 use gpu_model::chips::H200;
+use virtual_gpu::jit::Compiler;
 use virtual_gpu::profiler::{LaunchProfile, Profiler};
-use virtual_gpu::stretch::Compiler;
 use virtual_gpu::{Gpu, Launch, Options};
 
 /// Shared and global memory by `%tid.x`, alone and in the block.

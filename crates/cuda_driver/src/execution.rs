@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use compiled::Kept;
-use virtual_gpu::stretch::Compiler;
+use virtual_gpu::jit::Compiler;
 
 use crate::choice::ChoiceError;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use gpu_model::Chip;
 
+use crate::jit::Compiler;
 use crate::job::{Job, Watch};
 use crate::launch::Launch;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
-use crate::stretch::Compiler;
 use crate::texture::Textures;
 use crate::{Error, Quota, decode, exec};
 

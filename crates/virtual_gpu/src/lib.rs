@@ -14,7 +14,7 @@
 //! | `decode` | parsed PTX → that form, analyses at load; what cannot run is refused here |
 //! | [`observer`], [`profiler`] | what is seen of a launch; counts of wavefronts and sectors, by source line |
 //! | `exec` | warps, blocks, launches: the interpreter of the form |
-//! | [`stretch`], [`counting`] | the seam to a compiler of programs, and what its code counts for an observer |
+//! | [`jit`], [`counting`] | the seam to a compiler of programs, and what its code counts for an observer |
 //! | [`Gpu`] | the device: memory, loading, launching |
 //!
 //! An instruction that is neither lane by lane nor the executor's own (asynchronous copies, `mbarrier`, matrix operations,
@@ -30,6 +30,7 @@ mod exec;
 mod fault;
 mod form;
 mod gpu;
+pub mod jit;
 mod job;
 mod launch;
 mod matrix;
@@ -38,7 +39,6 @@ mod module;
 pub mod observer;
 pub mod profiler;
 mod quota;
-pub mod stretch;
 pub mod tensor_map;
 pub mod texture;
 

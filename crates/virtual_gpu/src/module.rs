@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::evaluate::Evaluations;
 use crate::form::program::Param;
 use crate::form::program::{Code, KernelCode};
+use crate::jit::CodeTable;
 use crate::memory::Memory;
-use crate::stretch::Compiled;
 use crate::texture::Textures;
 
 /// A loaded module. Its variables live until the last clone and the last [`Kernel`] are dropped.
@@ -18,7 +18,7 @@ pub struct Module(pub(crate) Arc<ModuleData>);
 pub(crate) struct ModuleData {
     pub code: Arc<Code>,
     pub evaluations: Evaluations,
-    pub compiled: Compiled,
+    pub compiled: CodeTable,
     pub kernels: Vec<KernelCode>,
     pub globals: HashMap<String, Global>,
     /// Handles of texture and surface references, by name.

@@ -1,36 +1,36 @@
-//! What operations make of how the lanes of registers differ.
+//! The transfer function of [`super::Uniformity`]: the lanes of an operation's result from those of its sources.
 
 use std::collections::HashMap;
 
 use ptx::ScalarType;
-use virtual_gpu::observer::MemorySpace;
-use virtual_gpu::stretch::{
-    Arithmetic, Convert, Converted, Function, Kind, NONE, Opcode, ProductHalf, Qualifiers, Slot,
-    SpaceOperand, Step, Told,
+use virtual_gpu::jit::{
+    Arithmetic, Convert, Converted, Function, Instruction, Kind, LaunchValue, NONE, Opcode, ProductHalf,
+    Qualifiers, Slot, SpaceOperand,
 };
+use virtual_gpu::observer::MemorySpace;
 
-use super::{Form, Lanes, NoWrap, Trust};
+use super::{Confidence, LaneFact, Lanes, NoWrap};
 
 /// What is known before an operation.
 pub struct Reader<'r, 'c> {
     pub function: &'r Function<'c>,
-    pub told: &'r HashMap<Slot, Told>,
-    pub state: &'r [Lanes],
+    pub launch_values: &'r HashMap<Slot, LaunchValue>,
+    pub state: &'r [LaneFact],
 }
 
 impl Reader<'_, '_> {
-    pub fn lanes(&self, slot: Slot) -> Lanes {
+    pub fn fact(&self, slot: Slot) -> LaneFact {
         if slot == NONE || self.constant(slot).is_some() {
-            return Lanes::sure(Form::One);
+            return LaneFact::proven(Lanes::Uniform);
         }
-        match self.told.get(&slot) {
-            Some(&told) => Lanes::told(told),
-            None => self.state.get(slot as usize).copied().unwrap_or(Lanes::ANY),
+        match self.launch_values.get(&slot) {
+            Some(&value) => LaneFact::of_launch(value),
+            None => self.state.get(slot as usize).copied().unwrap_or(LaneFact::VARYING),
         }
     }
 
-    fn form(&self, slot: Slot) -> Form {
-        self.lanes(slot).form
+    fn lanes(&self, slot: Slot) -> Lanes {
+        self.fact(slot).lanes
     }
 
     fn constant(&self, slot: Slot) -> Option<i64> {
@@ -48,52 +48,63 @@ impl Reader<'_, '_> {
     }
 
     /// The lanes of what an operation writes, and what has to be true for that.
-    pub fn written(&self, step: &Step<'_>) -> (Lanes, Option<NoWrap>) {
-        let lanes = match step.kind {
+    pub fn written(&self, instruction: &Instruction<'_>) -> (LaneFact, Option<NoWrap>) {
+        let lanes = match instruction.kind {
             Kind::Arithmetic(operation) => return self.computed(operation),
-            Kind::Load(op) => match self.lanes(op.address.base) {
-                Lanes { form: form @ (Form::One | Form::Same), trust } => {
+            Kind::Load(op) => match self.fact(op.address.base) {
+                LaneFact { lanes: lanes @ (Lanes::Uniform | Lanes::HalfUniform), confidence } => {
                     // Each lane has its own local memory.
-                    let everybodys =
+                    let is_shared =
                         matches!(op.space, SpaceOperand::In(space) if space != MemorySpace::Local);
-                    Lanes { form, trust: trust.min(if everybodys { Trust::Sure } else { Trust::Guess }) }
+                    LaneFact {
+                        lanes,
+                        confidence: confidence.min(if is_shared {
+                            Confidence::Proven
+                        } else {
+                            Confidence::Speculative
+                        }),
+                    }
                 }
-                Lanes { form: Form::Unset, .. } => Lanes { form: Form::One, trust: Trust::Guess },
-                _ => Lanes::ANY,
+                LaneFact { lanes: Lanes::Unset, .. } => {
+                    LaneFact { lanes: Lanes::Uniform, confidence: Confidence::Speculative }
+                }
+                _ => LaneFact::VARYING,
             },
-            Kind::Parameter(_) | Kind::ActiveMask { .. } => Lanes::sure(Form::One),
-            _ => Lanes::ANY,
+            Kind::Parameter(_) | Kind::ActiveMask { .. } => LaneFact::proven(Lanes::Uniform),
+            _ => LaneFact::VARYING,
         };
         (lanes, None)
     }
 
-    fn computed(&self, o: &Arithmetic) -> (Lanes, Option<NoWrap>) {
+    fn computed(&self, o: &Arithmetic) -> (LaneFact, Option<NoWrap>) {
         use Opcode::*;
-        let form = self.form_of(o);
-        let least = o.sources.iter().map(|&slot| self.lanes(slot).trust).min().unwrap_or(Trust::Sure);
-        let same = o.sources.iter().all(|&slot| self.form(slot).is_same());
-        let sure = least.min(Trust::Sure);
-        let mut rows = o.sources.iter().filter(|&&slot| !self.form(slot).is_same());
+        let lanes = self.lanes_of(o);
+        let least =
+            o.sources.iter().map(|&slot| self.fact(slot).confidence).min().unwrap_or(Confidence::Proven);
+        let same = o.sources.iter().all(|&slot| self.lanes(slot).is_uniform());
+        let sure = least.min(Confidence::Proven);
+        let mut rows = o.sources.iter().filter(|&&slot| !self.lanes(slot).is_uniform());
         let mut condition = None;
-        let trust = match (o.opcode, o.qualifiers) {
+        let confidence = match (o.opcode, o.qualifiers) {
             (Move, _) if o.sources.len() == 1 && o.targets.len() == 1 => least,
             _ if same => sure,
             (Convert, Qualifiers::Convert(what)) if keeps_words(what) => {
                 // Numbers that go on in a row may begin anew in the middle where they are too short for it.
-                let may_wrap = least == Trust::Sure && widens(what);
+                let may_wrap = least == Confidence::Proven && widens(what);
                 condition = self.no_wrap(o.sources[0], is_signed(what.from)).filter(|_| may_wrap);
-                if may_wrap && condition.is_none() { Trust::Guess } else { least }
+                if may_wrap && condition.is_none() { Confidence::Speculative } else { least }
             }
-            (Convert, _) => Trust::Guess,
+            (Convert, _) => Confidence::Speculative,
             (Mul | MultiplyAdd, Qualifiers::Integer { ty, half: Some(ProductHalf::Wide), .. }) => {
                 // The last source has twice the bits.
-                let may_wrap =
-                    |slot: &&Slot| Some(*slot) != o.sources.get(2) && self.lanes(**slot).trust < Trust::Small;
+                let may_wrap = |slot: &&Slot| {
+                    Some(*slot) != o.sources.get(2) && self.fact(**slot).confidence < Confidence::Bounded
+                };
                 let factor = rows.next().filter(may_wrap);
                 let condition_of =
                     |&slot: &Slot| self.no_wrap(slot, ty.is_signed()).filter(|_| ty.size() == 4);
                 condition = factor.and_then(condition_of);
-                if factor.is_some() && condition.is_none() { Trust::Guess } else { sure }
+                if factor.is_some() && condition.is_none() { Confidence::Speculative } else { sure }
             }
             (Add | Sub | Mul | MultiplyAdd, Qualifiers::Integer { ty, saturate: false, relu: false, .. })
                 if ty.size() >= 4 =>
@@ -105,28 +116,32 @@ impl Reader<'_, '_> {
             (And | ShiftRight | BitFieldExtract, Qualifiers::Type(ty))
                 if ty.size() >= 4 && !ty.is_signed() =>
             {
-                let small = rows.all(|&slot| self.lanes(slot).trust == Trust::Small);
-                if small && least >= Trust::Sure { Trust::Small } else { Trust::Guess }
+                let small = rows.all(|&slot| self.fact(slot).confidence == Confidence::Bounded);
+                if small && least >= Confidence::Proven {
+                    Confidence::Bounded
+                } else {
+                    Confidence::Speculative
+                }
             }
             (ConvertAddress, _) => sure,
-            _ => Trust::Guess,
+            _ => Confidence::Speculative,
         };
-        (Lanes { form, trust }, condition)
+        (LaneFact { lanes, confidence }, condition)
     }
 
     fn no_wrap(&self, slot: Slot, signed: bool) -> Option<NoWrap> {
-        let stride = self.form(slot).stride()? as i32;
+        let stride = self.lanes(slot).stride()? as i32;
         (stride.unsigned_abs() < 1 << 27).then_some(NoWrap { slot, signed, stride })
     }
 
-    fn form_of(&self, o: &Arithmetic) -> Form {
+    fn lanes_of(&self, o: &Arithmetic) -> Lanes {
         use Opcode::*;
-        let forms: Vec<Form> = o.sources.iter().map(|&slot| self.form(slot)).collect();
-        if forms.iter().all(|form| form.is_same()) {
-            let one = forms.iter().all(|form| *form != Form::Same);
-            return if one { Form::One } else { Form::Same };
+        let sources: Vec<Lanes> = o.sources.iter().map(|&slot| self.lanes(slot)).collect();
+        if sources.iter().all(|lanes| lanes.is_uniform()) {
+            let one = sources.iter().all(|lanes| *lanes != Lanes::HalfUniform);
+            return if one { Lanes::Uniform } else { Lanes::HalfUniform };
         }
-        let stride = match (o.opcode, &o.sources[..], &forms[..], o.qualifiers) {
+        let stride = match (o.opcode, &o.sources[..], &sources[..], o.qualifiers) {
             (Move | ConvertAddress, _, [a], _) => a.stride(),
             (Convert, _, [a], Qualifiers::Convert(what)) if is_integer(what) && widens(what) => {
                 a.stride().map(|stride| (stride as i32).into())
@@ -169,12 +184,12 @@ impl Reader<'_, '_> {
             (Min | Max, _, [a, b], _) if a == b => a.stride(),
             _ => None,
         };
-        Form::of_stride(stride)
+        Lanes::of_stride(stride)
     }
 
     fn product(&self, a: Slot, b: Slot, ty: ScalarType) -> Option<i64> {
         let stride = |slot| {
-            let stride = self.form(slot).stride()?;
+            let stride = self.lanes(slot).stride()?;
             Some(if ty.size() == 8 { stride } else { (stride as i32).into() })
         };
         match (self.factor(a, ty), self.factor(b, ty)) {

@@ -1,6 +1,6 @@
 //! What of registers comes from the frame's rows, and goes back there.
 
-use virtual_gpu::stretch::{Narrow, Slot};
+use virtual_gpu::jit::{Compact, Slot};
 
 use super::{BITS, Misfit, type_of};
 use crate::blocks::{Set, Shape};
@@ -42,7 +42,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the lanes of a register that tell all others to the frame: `Stretches::narrow` says which these are.
+    /// Writes the lanes of a register that tell all others to the frame: `CompiledRegion::compact` says which these are.
     fn keep_as_kept(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
         let width = self.kept(slot, shape).width();
         self.width = width;
@@ -64,16 +64,16 @@ impl Writer<'_> {
     }
 
     /// The registers of which the code writes some lanes to the frame, which tell all others.
-    pub fn narrow(&self) -> Box<[Narrow]> {
-        let mut narrow = Vec::new();
+    pub fn compact(&self) -> Box<[Compact]> {
+        let mut compact = Vec::new();
         for (&slot, &shape) in self.shapes {
             let lanes = self.kept(slot, shape);
             if lanes.width() != Width::All && !self.fixed.contains_key(&slot) {
                 let (is_long, halves) = (shape == Shape::Pair, lanes.width() == Width::Two);
-                narrow.push(Narrow { slot, is_long, halves, stride: lanes.stride() });
+                compact.push(Compact { slot, is_long, halves, stride: lanes.stride() });
             }
         }
-        narrow.into()
+        compact.into()
     }
 
     /// Writes the group's lanes of a register to the frame.

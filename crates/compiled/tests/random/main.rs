@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gpu_model::chips::H200;
+use virtual_gpu::jit::Compiler;
 use virtual_gpu::profiler::{LaunchProfile, Profiler};
-use virtual_gpu::stretch::Compiler;
 use virtual_gpu::{Gpu, Launch, Options, Watch};
 
 use memory::GLOBAL;

@@ -26,9 +26,9 @@ use crate::form::op::OpKind;
 use crate::form::program::Param;
 use crate::form::program::{Code, FunctionCode, KernelCode, SharedVariable};
 use crate::form::signature::Signature;
+use crate::jit::CodeTable;
 use crate::memory::{AllocationKind, Memory, window};
 use crate::module::{Global, Module, ModuleData};
-use crate::stretch::Compiled;
 use crate::texture::Textures;
 
 /// Most rows of registers that a function's frame may have, constants among them: 128 MiB a warp. A thread of a device has
@@ -98,7 +98,7 @@ pub(crate) fn load(
     let Loader { globals, references, .. } = loader;
     code.lines = lines;
     Ok(Module(Arc::new(ModuleData {
-        compiled: Compiled::none(code.functions.len()),
+        compiled: CodeTable::none(code.functions.len()),
         code: Arc::new(code),
         evaluations,
         kernels,

@@ -1,25 +1,25 @@
-//! A block: its warps take turns, meet at barriers, and share memory.
+//! A block: its warps take slices, meet at barriers, and share memory.
 
 mod barriers;
 mod report;
 
 use super::block_state::{Barrier, BlockState};
 use super::cluster::ClusterState;
-use super::compiled::Door;
+use super::compiled::CodeEntry;
 use super::context::{Cx, LaunchContext, SharedMemory};
+use super::converged::{Next, Resume, Slices, WarpState, are_alike};
 use super::frame;
 use super::run;
 use super::schedule::Schedule;
-use super::steady::{Next, Place, Stage, Turns, are_alike};
 use super::warp::{Group, Stop, Warp};
 use crate::fault::Fault;
 use crate::memory::View;
 use crate::observer::{BlockInfo, BlockObserver};
 
 /// Operations that a warp runs before the next has its turn.
-pub(super) const WARP_QUANTUM: u64 = 2048;
+pub(super) const WARP_SLICE: u64 = 2048;
 /// The same where somebody may have been interrupted for whom all others wait.
-const SHORT_QUANTUM: u64 = 128;
+const SHORT_SLICE: u64 = 128;
 
 /// One block with all that it owns.
 #[derive(Debug)]
@@ -33,19 +33,19 @@ pub(crate) struct Block<O> {
     pub counted: u64,
     pub(super) finished: u32,
     pub(super) next: usize,
-    /// The warps in the order of their turns.
+    /// The warps in the order of their slices.
     pub(super) order: Vec<u32>,
     /// That is the order of their indices.
     in_order: bool,
     /// Where the warps are, while the block runs in its kernel's code.
-    pub(super) places: Vec<Place>,
+    pub(super) resumes: Vec<Resume>,
     /// Where they are when a block begins.
-    firsts: Vec<Place>,
+    firsts: Vec<Resume>,
     /// These are alike.
     begins_alike: bool,
     /// Nothing of it has run.
     is_new: bool,
-    /// Its warps are what they are when a block begins, but for their registers: [`Place`]s were all that its turns needed.
+    /// Its warps are what they are when a block begins, but for their registers: [`Resume`]s were all that its slices needed.
     pub(super) untouched: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Line([u8; 128]);
 pub(crate) enum BlockStop {
     Finished,
     /// It could go on.
-    Quantum,
+    EndOfSlice,
     /// No warp can go on by itself.
     Stuck,
     /// The same, but some went on before that, which another block may have waited for.
@@ -81,7 +81,7 @@ impl<O: BlockObserver> Block<O> {
             next: 0,
             order: Vec::new(),
             in_order: false,
-            places: Vec::new(),
+            resumes: Vec::new(),
             firsts: Vec::new(),
             begins_alike: false,
             is_new: false,
@@ -131,10 +131,10 @@ impl<O: BlockObserver> Block<O> {
         if !std::mem::replace(&mut self.untouched, true) {
             self.begin_warps(launch, threads);
         }
-        if let Some(renewed) = &launch.renewed {
+        if let Some(frame_reset) = &launch.frame_reset {
             // SAFETY: `begin_warps` gave the warps frames of the kernel's function and looked where they are; if that was for a
             // block before this one, nothing has touched them since.
-            unsafe { renewed.renew(&self.firsts, launch, &self.state) };
+            unsafe { frame_reset.reset(&self.firsts, launch, &self.state) };
         }
         self.is_new = true;
     }
@@ -152,12 +152,12 @@ impl<O: BlockObserver> Block<O> {
                 && let Ok(frame) = warp.push_frame(launch.code, launch.kernel.function, None, lanes)
             {
                 frame::initialise(warp, launch, &self.state, frame);
-                warp.is_prepared = launch.renewed.is_some();
+                warp.is_prepared = launch.frame_reset.is_some();
             }
             warp.begin(function, lanes);
         }
         self.gather(launch);
-        self.firsts.clone_from(&self.places);
+        self.firsts.clone_from(&self.resumes);
         self.begins_alike = are_alike(&self.firsts);
     }
 
@@ -184,89 +184,90 @@ impl<O: BlockObserver> Block<O> {
         launch: &LaunchContext<'l>,
         cluster: &[SharedMemory],
         team: &mut ClusterState,
-        (device, door): (&View, &mut Option<Door<'l>>),
+        (device, entry): (&View, &mut Option<CodeEntry<'l>>),
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
         let own = cluster[self.state.cluster_rank as usize];
-        let mut door = match &mut self.observer {
-            Some(observer) => Door::open(door, launch, &self.state, own, device, observer),
+        let mut entry = match &mut self.observer {
+            Some(observer) => CodeEntry::open(entry, launch, &self.state, own, device, observer),
             None => None,
         };
         let is_new = std::mem::take(&mut self.is_new);
-        match door {
-            Some(_) if is_new => self.places.clone_from(&self.firsts),
+        match entry {
+            Some(_) if is_new => self.resumes.clone_from(&self.firsts),
             Some(_) => self.gather(launch),
-            None => self.places.clear(),
+            None => self.resumes.clear(),
         }
-        let stop = self.run_turns(launch, (cluster, team, device), &mut door, budget, is_new);
-        if let (Some(door), Some(observer)) = (&mut door, &mut self.observer) {
-            door.close(observer);
-            if door.missed > 0 {
-                launch.count_for(false, door.missed);
+        let stop = self.run_slices(launch, (cluster, team, device), &mut entry, budget, is_new);
+        if let (Some(entry), Some(observer)) = (&mut entry, &mut self.observer) {
+            entry.close(observer);
+            if entry.missed > 0 {
+                launch.count_for(false, entry.missed);
             }
         }
         // Of a block that has ended nobody asks where its warps are, and the next one finds them where a block begins.
         let has_ended = matches!(stop, Ok(BlockStop::Finished));
         let function = &launch.code.functions[launch.kernel.function as usize];
         // Local memory begins with zeros.
-        let may_stay = launch.renewed.is_some() && function.local_size == 0;
-        if self.places.is_empty() || !has_ended || !may_stay {
+        let may_stay = launch.frame_reset.is_some() && function.local_size == 0;
+        if self.resumes.is_empty() || !has_ended || !may_stay {
             self.untouched = false;
-            if let Some(door) = &door {
-                (0..self.places.len()).for_each(|turn| self.tell(turn, door));
+            if let Some(entry) = &entry {
+                (0..self.resumes.len()).for_each(|turn| self.tell(turn, entry));
             }
         }
         stop
     }
 
-    fn run_turns(
+    fn run_slices(
         &mut self,
         launch: &LaunchContext<'_>,
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
-        door: &mut Option<&mut Door<'_>>,
+        entry: &mut Option<&mut CodeEntry<'_>>,
         budget: u64,
         is_new: bool,
     ) -> Result<BlockStop, Box<Fault>> {
-        // Turns of all warps after which a block that wrote nothing gives way: at once where blocks wait for each other
+        // Slices of all warps after which a block that wrote nothing gives way: at once where blocks wait for each other
         // by design, later where it more likely just computes.
         let patience = if launch.launch.cooperative || cluster.len() > 1 { 1 } else { 8 };
-        let mut turns = Turns::new(self.warps.len(), patience, budget, self.state.progress);
-        turns.alike = is_new && self.begins_alike;
-        turns.in_order = self.in_order;
-        let quantum = if self.state.changes.is_some() { SHORT_QUANTUM } else { WARP_QUANTUM };
+        let mut slices = Slices::new(self.warps.len(), patience, budget, self.state.progress);
+        slices.alike = is_new && self.begins_alike;
+        slices.in_order = self.in_order;
+        let slice = if self.state.changes.is_some() { SHORT_SLICE } else { WARP_SLICE };
         loop {
-            let next = match door {
-                Some(door) => self.steady_turns(&mut turns, launch, (cluster, team, device), door),
-                None => Ok(turns.next(self.finished, self.state.progress, &mut self.next, &self.order)),
+            let next = match entry {
+                Some(entry) => self.converged_slices(&mut slices, launch, (cluster, team, device), entry),
+                None => Ok(slices.next(self.finished, self.state.progress, &mut self.next, &self.order)),
             };
             // Whoever asks which warps have ended is an operation of the interpreter's, or of another block's.
             let is_alone = cluster.len() == 1 && matches!(next, Ok(Next::Stop(BlockStop::Finished)));
-            if std::mem::take(&mut turns.exited) && !is_alone {
-                let gone = self.places.iter().enumerate().filter(|(_, place)| place.stage == Stage::Gone);
+            if std::mem::take(&mut slices.exited) && !is_alone {
+                let gone =
+                    self.resumes.iter().enumerate().filter(|(_, resume)| resume.stage == WarpState::Exited);
                 gone.for_each(|(turn, _)| team.set(self.state.cluster_rank, turn, 0));
             }
             let (turn, begun) = match next.map_err(|(turn, raised)| self.fault(launch, turn, raised))? {
-                Next::Turn(turn) => (turn, None),
-                Next::Rest(turn, begun) => (turn, Some(begun)),
+                Next::Slice(turn) => (turn, None),
+                Next::RestOfSlice(turn, begun) => (turn, Some(begun)),
                 Next::Stop(stop) => {
-                    if stop == BlockStop::Quantum {
-                        self.state.age += turns.spent / self.warps.len() as u64;
+                    if stop == BlockStop::EndOfSlice {
+                        self.state.age += slices.spent / self.warps.len() as u64;
                     }
                     return Ok(stop);
                 }
             };
             if self.warps[turn].live == 0 {
-                turns.idle += 1;
+                slices.idle += 1;
                 continue;
             }
             let (before, vain) = (begun.unwrap_or(self.warps[turn].steps), self.warps[turn].vain);
             self.warps[turn].retry();
-            let end = before + quantum;
-            let stop = self.run_warp(turn, launch, (cluster, team, device), door, end)?;
+            let end = before + slice;
+            let stop = self.run_warp(turn, launch, (cluster, team, device), entry, end)?;
             team.set(self.state.cluster_rank, turn, self.warps[turn].live);
             let steps = self.warps[turn].steps - before;
-            if let Some(door) = door {
-                door.count(&self.warps[turn], steps);
+            if let Some(entry) = entry {
+                entry.count(&self.warps[turn], steps);
             }
             if let Some(watch) = &mut self.state.watch {
                 let computes = watch.computes(&mut self.warps[turn].unobtrusive, steps);
@@ -275,27 +276,27 @@ impl<O: BlockObserver> Block<O> {
             self.executed += steps;
             // A warp that only asked again, in vain, has made no progress.
             let progress = steps > self.warps[turn].vain - vain;
-            turns.spent += steps.max(1);
-            turns.idle = if progress { 0 } else { turns.idle + 1 };
-            turns.moved |= progress;
+            slices.spent += steps.max(1);
+            slices.idle = if progress { 0 } else { slices.idle + 1 };
+            slices.moved |= progress;
             if stop == Stop::Finished {
                 self.finished += 1;
                 self.state.progress += 1;
-                turns.idle = 0;
+                slices.idle = 0;
             }
             let told = std::mem::take(&mut self.state.told);
-            if stop != Stop::Quantum
+            if stop != Stop::EndOfSlice
                 && self.settle(launch, turn, stop).map_err(|r| self.fault(launch, turn, r))?
             {
-                turns.idle = 0;
-                turns.moved = true;
+                slices.idle = 0;
+                slices.moved = true;
             }
-            if !self.places.is_empty() {
-                self.places[turn] = self.look(launch, turn);
+            if !self.resumes.is_empty() {
+                self.resumes[turn] = self.look(launch, turn);
             }
             if told {
-                self.state.age += turns.spent / self.warps.len() as u64;
-                return Ok(BlockStop::Quantum);
+                self.state.age += slices.spent / self.warps.len() as u64;
+                return Ok(BlockStop::EndOfSlice);
             }
         }
     }
@@ -305,12 +306,13 @@ impl<O: BlockObserver> Block<O> {
         turn: usize,
         launch: &LaunchContext<'_>,
         (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
-        door: &mut Option<&mut Door<'_>>,
+        entry: &mut Option<&mut CodeEntry<'_>>,
         end: u64,
     ) -> Result<Stop, Box<Fault>> {
         let Some(observer) = &mut self.observer else { return Ok(Stop::Finished) };
         let mut cx = Cx { launch, block: &mut self.state, cluster, team, observer, device };
-        run::run(&mut self.warps[turn], &mut cx, door, end).map_err(|raised| self.fault(launch, turn, raised))
+        run::run(&mut self.warps[turn], &mut cx, entry, end)
+            .map_err(|raised| self.fault(launch, turn, raised))
     }
 
     /// The groups of its warps that have not exited, each with the warp's place.

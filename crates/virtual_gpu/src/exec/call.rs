@@ -2,7 +2,7 @@
 
 use super::context::{Cx, LaunchContext, Raise, raise};
 use super::frame;
-use super::warp::split;
+use super::warp::split_off;
 use super::warp::{Group, Overflow, Warp};
 use crate::fault::FaultKind;
 use crate::form::op::{CallOp, Callee, OpKind};
@@ -47,7 +47,7 @@ pub(super) fn call<O: BlockObserver>(
     if !signature_fits(op, code, function) {
         return Err(raise(FaultKind::InvalidPc(code_address(function)), active));
     }
-    split(warp, running, active);
+    split_off(warp, running, active);
     if lanes != active {
         // The others come to the same call again.
         let other = Group { mask: active & !lanes, ..warp.groups[running] };
@@ -262,7 +262,7 @@ pub(super) fn ret<O: BlockObserver>(warp: &mut Warp, cx: &mut Cx<'_, O>, running
             tell(warp, cx, from, to, At { pc: call_pc, warp: warp.index, lanes: active });
         }
     }
-    split(warp, running, active);
+    split_off(warp, running, active);
     warp.groups[running].frame = caller;
     warp.groups[running].pc = call_pc + 1;
     warp.leave_frame(frame, active);
@@ -294,7 +294,7 @@ pub(super) fn branch_indexed(
     if let Some(i) = lanes_of(active).find(|&i| indices[i] as usize >= targets.len()) {
         return Err(raise(FaultKind::InvalidPc(indices[i].into()), 1 << i));
     }
-    split(warp, running, active);
+    split_off(warp, running, active);
     let mut rest = active;
     let mut first = true;
     while rest != 0 {

@@ -1,7 +1,7 @@
 //! Instructions in which lanes of a warp take part together: shuffles, votes, matches, reductions, `bar.warp.sync`.
 
 use super::context::{Cx, Raise, raise};
-use super::warp::split;
+use super::warp::split_off;
 use super::warp::{Group, Wait, Warp};
 use crate::alu::atomic::{Redux, redux};
 use crate::alu::float;
@@ -69,7 +69,7 @@ pub(super) fn park<O: BlockObserver>(
     let masks = unsafe { *regs.lanes::<u32>(op.members) };
     let pc = warp.groups[running].pc;
     // Lanes whose guard is false go on.
-    split(warp, running, active);
+    split_off(warp, running, active);
     // At `bar.warp.sync` lanes may meet from different places: they wait, and are woken together.
     let parts = if op.kind == K::WarpSync { Vec::new() } else { complete(warp, &masks, active) };
     let base = warp.frames[frame as usize].base;

@@ -7,18 +7,18 @@ use std::cell::Cell;
 
 use super::block_state::BlockState;
 use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
+use super::converged::{EntryCache, Resume, in_halves};
 use super::run::Raised;
-use super::steady::{Known, Place, in_halves};
 use super::warp::Warp;
 use crate::counting::{LOG, Logged, Numbers};
 use crate::form::registers::Regs;
+use crate::jit::{CompiledRegion, State, Variant};
 use crate::memory::View;
 use crate::observer::{At, BlockObserver};
-use crate::stretch::{State, Stretches, Variant};
-use calls::{Back, accessed, empty, full, perform, set_distance, widen};
+use calls::{Back, accessed, empty, expand, full, perform, set_distance};
 pub(super) use round::{After, Round};
 
-/// Whether machine code may run in the interpreter's place as far as an observer is concerned; and if so, whether it has to
+/// Whether machine code may run in the interpreter's resume as far as an observer is concerned; and if so, whether it has to
 /// count.
 pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
     match O::REGISTERS || O::SYNCHRONISATION || O::YIELDS || O::GOES_ON {
@@ -29,19 +29,19 @@ pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
     }
 }
 
-/// A kernel's code, for warps whose lanes are together or for others, and where it counts.
-struct Way<'s> {
-    stretches: &'s Stretches,
-    together: bool,
+/// A kernel's code, for warps whose lanes are converged or for others, and where it counts.
+struct EntryVariant<'s> {
+    region: &'s CompiledRegion,
+    converged: bool,
     numbers: *const Numbers,
     log: *const Cell<Logged>,
 }
 
-/// The way into a kernel's code for the warps of the block that has its turn: what is the same for all of them is told once, and
-/// what is the same for all blocks of a thread when there is code.
-pub(super) struct Door<'s> {
-    /// For warps whose lanes are apart, and for those whose lanes are together.
-    ways: [Option<Way<'s>>; 2],
+/// The entry into a kernel's code for the warps of the block that runs: state that all of them share is set once, and state that
+/// all blocks of a thread share when there is code.
+pub(super) struct CodeEntry<'s> {
+    /// For diverged warps, and for converged ones.
+    variants: [Option<EntryVariant<'s>>; 2],
     /// Which of them has logged last.
     last: Option<usize>,
     state: State,
@@ -49,16 +49,47 @@ pub(super) struct Door<'s> {
     in_halves: bool,
     /// When the sites were last asked for.
     frees: u64,
-    /// What the last steady turn ended with.
-    pub known: Known,
+    /// How the last slice of a converged warp ended.
+    pub cache: EntryCache,
     /// Operations of warps that were interpreted because there is no code for them yet.
     pub missed: u64,
 }
 
-impl<'s> Door<'s> {
-    /// Leads it into the kernel's code, if there is some and nobody has to see what becomes of each operation.
+/// The lanes that run next and the limits of their slice: the fields of [`State`] of these names.
+struct Running {
+    lanes: u32,
+    live: u32,
+    reconverge: u32,
+    spin_limit: u32,
+    converged: u32,
+    may_diverge: u32,
+    backward: u32,
+    steps: u64,
+    end: u64,
+}
+
+impl Running {
+    /// The only group of its warp: there is none to reconverge with, or to wait for.
+    #[inline(always)]
+    fn resumed(resume: &Resume, end: u64) -> Self {
+        Running {
+            lanes: resume.lanes,
+            live: resume.lanes,
+            reconverge: u32::MAX,
+            spin_limit: u32::MAX,
+            converged: resume.converged,
+            may_diverge: resume.may_diverge,
+            backward: resume.backward,
+            steps: resume.steps,
+            end,
+        }
+    }
+}
+
+impl<'s> CodeEntry<'s> {
+    /// Opens it to the kernel's code, if there is some and no observer has to see each operation.
     pub fn open<'d, O: BlockObserver>(
-        door: &'d mut Option<Self>,
+        entry: &'d mut Option<Self>,
         launch: &LaunchContext<'s>,
         block: &BlockState,
         shared: SharedMemory,
@@ -68,45 +99,45 @@ impl<'s> Door<'s> {
         if block.changes.is_some() || block.watch.is_some() {
             return None;
         }
-        if door.as_ref().is_none_or(|door| door.missed > 0) {
-            *door = Some(Self::of::<O>(launch)?);
+        if entry.as_ref().is_none_or(|entry| entry.missed > 0) {
+            *entry = Some(Self::of::<O>(launch)?);
         }
-        let door = door.as_mut()?;
+        let entry = entry.as_mut()?;
         // Before the sites: what is freed meanwhile is noticed.
-        door.frees = device.frees();
-        door.state.sites = device.sites(sites(&door.ways));
-        (door.state.shared, door.state.shared_bytes) = (shared.bytes, shared.size.into());
+        entry.frees = device.frees();
+        entry.state.sites = device.sites(sites(&entry.variants));
+        (entry.state.shared, entry.state.shared_bytes) = (shared.bytes, shared.size.into());
         if O::COUNTS
             && let Some(counts) = observer.counts()
         {
-            for way in door.ways.iter_mut().flatten() {
-                let tables = counts.tables(way.together, &way.stretches.counters);
-                (way.numbers, way.log) = (tables.numbers, tables.log.start);
+            for variant in entry.variants.iter_mut().flatten() {
+                let tables = counts.tables(variant.converged, &variant.region.counters);
+                (variant.numbers, variant.log) = (tables.numbers, tables.log.start);
             }
-            door.last = None;
+            entry.last = None;
         }
-        Some(door)
+        Some(entry)
     }
 
     fn of<O: BlockObserver>(launch: &LaunchContext<'s>) -> Option<Self> {
-        let Compiles { module, counted, together: may_be_together, .. } = launch.compiled?;
-        let way = |together: bool| {
-            let stretches = module.compiled.of(launch.kernel.function, Variant { counted, together })?;
-            Some(Way { stretches, together, numbers: std::ptr::null(), log: std::ptr::null() })
+        let Compiles { module, counted, converged: may_converge, .. } = launch.compiled?;
+        let variant = |converged: bool| {
+            let region = module.compiled.of(launch.kernel.function, Variant { counted, converged })?;
+            Some(EntryVariant { region, converged, numbers: std::ptr::null(), log: std::ptr::null() })
         };
         // The first does for both.
-        let ways = [way(false), way(true).filter(|_| may_be_together).or_else(|| way(false))];
-        ways[1].as_ref()?;
+        let variants = [variant(false), variant(true).filter(|_| may_converge).or_else(|| variant(false))];
+        variants[1].as_ref()?;
         let state = State {
             rows: std::ptr::null_mut(),
             lanes: 0,
             live: 0,
-            meet: 0,
-            patience: 0,
-            together: 0,
-            may_split: 0,
+            reconverge: 0,
+            spin_limit: 0,
+            converged: 0,
+            may_diverge: 0,
             backward: 0,
-            parted: 0,
+            diverged: 0,
             behind: 0,
             params: launch.params.as_ptr(),
             steps: 0,
@@ -116,7 +147,7 @@ impl<'s> Door<'s> {
             progress: 0,
             sites: std::ptr::null_mut(),
             perform: perform::<O>,
-            widen: widen::<O>,
+            expand: expand::<O>,
             numbers: std::ptr::null(),
             log: std::ptr::null(),
             log_end: std::ptr::null(),
@@ -126,41 +157,61 @@ impl<'s> Door<'s> {
             back: std::ptr::null_mut(),
         };
         let in_halves = in_halves(launch.launch.block);
-        Some(Door { ways, last: None, state, in_halves, frees: 0, known: Known::NOTHING, missed: 0 })
+        Some(CodeEntry {
+            variants,
+            last: None,
+            state,
+            in_halves,
+            frees: 0,
+            cache: EntryCache::NOTHING,
+            missed: 0,
+        })
     }
 
     /// Tells the observer what is left to tell when the block's turn is over.
     pub fn close<O: BlockObserver>(&mut self, observer: &mut O) {
         if O::COUNTS
             && let Some(last) = self.last
-            && let Some(way) = &self.ways[last]
+            && let Some(variant) = &self.variants[last]
         {
-            empty(&mut self.state, way, observer);
+            empty(&mut self.state, variant, observer);
         }
     }
 
     /// Whether code for warps whose lanes are together may run these lanes.
     #[inline]
-    fn is_together(&self, warp: &Warp, lanes: u32) -> bool {
-        warp.together && lanes == u32::MAX && self.in_halves
+    fn is_converged(&self, warp: &Warp, lanes: u32) -> bool {
+        warp.converged && lanes == u32::MAX && self.in_halves
     }
 
     /// Operations of the block that lanes of a warp may enter at `pc`; 0 if there is none.
     #[inline]
     pub fn block(&self, warp: &Warp, At { pc, lanes, .. }: At) -> u32 {
-        let way = &self.ways[usize::from(self.is_together(warp, lanes))];
-        way.as_ref().map_or(0, |way| way.stretches.block(pc))
+        let variant = &self.variants[usize::from(self.is_converged(warp, lanes))];
+        variant.as_ref().map_or(0, |variant| variant.region.block(pc))
     }
 
     /// A warp has executed so many operations.
     pub fn count(&mut self, warp: &Warp, executed: u64) {
-        if self.ways[0].is_none() && !self.is_together(warp, warp.live) {
+        if self.variants[0].is_none() && !self.is_converged(warp, warp.live) {
             self.missed += executed;
         }
     }
 
+    /// Fills the state that code reads of the lanes that run next.
+    #[inline(always)]
+    fn begin(&mut self, running: Running) {
+        let Running { lanes, live, reconverge, spin_limit, converged, may_diverge, backward, steps, end } = running;
+        let state = &mut self.state;
+        (state.lanes, state.live) = (lanes, live);
+        (state.reconverge, state.spin_limit) = (reconverge, spin_limit);
+        (state.converged, state.may_diverge) = (converged, may_diverge);
+        (state.backward, state.diverged) = (backward, 0);
+        (state.steps, state.end) = (steps, end);
+    }
+
     /// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it
-    /// gives, and not beyond the place where the group may meet another.
+    /// gives, and not beyond the resume where the group may meet another.
     pub fn enter<O: BlockObserver>(
         &mut self,
         warp: &mut Warp,
@@ -170,64 +221,63 @@ impl<'s> Door<'s> {
         meet: u32,
         end: u64,
     ) -> Result<u32, Raised> {
-        let together = self.is_together(warp, lanes);
-        let patience = warp.patience();
-        let state = &mut self.state;
-        (state.lanes, state.live) = (lanes, warp.live);
-        (state.meet, state.patience) = (meet, patience);
-        state.together = together.into();
-        state.may_split = warp.is_in_order().into();
-        (state.backward, state.parted) = (warp.backward, 0);
-        (state.steps, state.end) = (warp.steps, end);
-        let next = self.go(together.into(), warp, cx, regs, pc)?;
-        if together {
-            warp.together = self.state.together != 0;
+        let converged = self.is_converged(warp, lanes);
+        let spin_limit = warp.spin_limit();
+        self.begin(Running {
+            lanes,
+            live: warp.live,
+            reconverge: meet,
+            spin_limit,
+            converged: converged.into(),
+            may_diverge: warp.is_in_order().into(),
+            backward: warp.backward,
+            steps: warp.steps,
+            end,
+        });
+        let next = self.go(converged.into(), warp, cx, regs, pc)?;
+        if converged {
+            warp.converged = self.state.converged != 0;
             warp.backward = self.state.backward;
-            match self.state.parted {
-                0 => self.widen(regs, next),
-                lanes => warp.part(lanes, next, self.state.behind),
+            match self.state.diverged {
+                0 => self.expand(regs, next),
+                lanes => warp.diverge(lanes, next, self.state.behind),
             }
         }
         warp.steps = self.state.steps;
-        warp.took_backward(patience - self.state.patience);
+        warp.took_backward(spin_limit - self.state.spin_limit);
         Ok(next)
     }
 
-    /// The same for a warp whose lanes are together, if there is an entry where it is.
+    /// The same for a warp whose lanes are converged, if there is an entry where it is.
     #[inline]
     pub fn pass<O: BlockObserver>(
         &mut self,
-        place: &mut Place,
+        resume: &mut Resume,
         warp: &mut Warp,
         cx: &mut Cx<'_, O>,
         end: u64,
     ) -> Result<(), Raised> {
-        let which = usize::from(place.together != 0);
-        let block = self.ways[which].as_ref().map_or(0, |way| way.stretches.block(place.pc));
-        if block == 0 || place.steps + u64::from(block) > end {
+        let which = usize::from(resume.converged != 0);
+        let block = self.variants[which].as_ref().map_or(0, |variant| variant.region.block(resume.pc));
+        if block == 0 || resume.steps + u64::from(block) > end {
             return Ok(());
         }
-        let state = &mut self.state;
-        (state.lanes, state.live) = (place.lanes, place.lanes);
-        (state.meet, state.patience) = (u32::MAX, u32::MAX);
-        (state.together, state.may_split) = (place.together, place.may_split);
-        (state.backward, state.parted) = (place.backward, 0);
-        (state.steps, state.end) = (place.steps, end);
+        self.begin(Running::resumed(resume, end));
         // SAFETY: the rows are those of the warp's first frame.
-        let regs = unsafe { Regs::new(place.rows) };
-        place.pc = self.go(which, warp, cx, regs, place.pc)?;
-        place.narrow = (place.narrow || which == 1) && self.state.parted == 0;
-        (place.backward, place.parted) = (self.state.backward, (self.state.parted, self.state.behind));
-        place.together = self.state.together;
-        place.steps = self.state.steps;
+        let regs = unsafe { Regs::new(resume.rows) };
+        resume.pc = self.go(which, warp, cx, regs, resume.pc)?;
+        resume.compact = (resume.compact || which == 1) && self.state.diverged == 0;
+        (resume.backward, resume.diverged) = (self.state.backward, (self.state.diverged, self.state.behind));
+        resume.converged = self.state.converged;
+        resume.steps = self.state.steps;
         Ok(())
     }
 
-    /// Writes all lanes of registers of which code for warps whose lanes are together has left some.
-    pub fn widen(&self, regs: Regs, pc: u32) {
-        if let Some(way) = &self.ways[1] {
+    /// Writes all lanes of registers of which code for warps whose lanes are converged has left some.
+    pub fn expand(&self, regs: Regs, pc: u32) {
+        if let Some(variant) = &self.variants[1] {
             // SAFETY: they are of a frame of the function for which the code was made.
-            unsafe { way.stretches.widen(regs, pc) };
+            unsafe { variant.region.expand(regs, pc) };
         }
     }
 
@@ -260,19 +310,19 @@ impl<'s> Door<'s> {
         regs: Regs,
         pc: u32,
     ) -> Result<u32, Raised> {
-        let Door { ways, state, frees, .. } = self;
+        let CodeEntry { variants, state, frees, .. } = self;
         let now = cx.device.frees();
         if now != *frees {
             *frees = now;
-            state.sites = cx.device.sites(sites(ways));
+            state.sites = cx.device.sites(sites(variants));
         }
-        let Some(way) = &ways[which] else { return Ok(pc) };
-        let mut back = Back { way, warp, cx, regs, raised: None };
+        let Some(variant) = &variants[which] else { return Ok(pc) };
+        let mut back = Back { variant, warp, cx, regs, raised: None };
         state.rows = regs.rows();
         state.back = (&raw mut back).cast();
         // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
         // promises what the code does.
-        let next = unsafe { (way.stretches.run)(state, pc - way.stretches.start) };
+        let next = unsafe { (variant.region.run)(state, pc - variant.region.start) };
         back.raised.map_or(Ok(next), Err)
     }
 
@@ -282,15 +332,16 @@ impl<'s> Door<'s> {
             return;
         }
         self.close(observer);
-        let Some(way) = &self.ways[which] else { return };
+        let Some(variant) = &self.variants[which] else { return };
         self.last = Some(which);
         let state = &mut self.state;
         // SAFETY: a log has so many entries.
-        (state.numbers, state.log, state.log_end) = (way.numbers, way.log, unsafe { way.log.add(LOG) });
+        (state.numbers, state.log, state.log_end) =
+            (variant.numbers, variant.log, unsafe { variant.log.add(LOG) });
     }
 }
 
-/// How many places the code has that remember an allocation.
-fn sites(ways: &[Option<Way<'_>>]) -> usize {
-    ways.iter().flatten().map(|way| way.stretches.sites).max().unwrap_or(0)
+/// How many resumes the code has that remember an allocation.
+fn sites(variants: &[Option<EntryVariant<'_>>]) -> usize {
+    variants.iter().flatten().map(|variant| variant.region.sites).max().unwrap_or(0)
 }

@@ -3,17 +3,17 @@
 use super::block_state::BlockState;
 use super::cluster::ClusterState;
 use super::extension::{Machine, ObserverHooks};
-use super::frame::Renewed;
+use super::frame::FrameReset;
 use super::warp::Warp;
 use crate::evaluate::Evaluations;
 use crate::fault::{Fault, FaultKind};
 use crate::form::program::{Code, KernelCode};
 use crate::form::registers::Regs;
+use crate::jit::{Compiler, Function, Variant};
 use crate::launch::Launch;
 use crate::memory::View;
 use crate::module::ModuleData;
 use crate::observer::BlockObserver;
-use crate::stretch::{Compiler, Function, Variant};
 use crate::{Gpu, Quota};
 
 /// One launch, the same for all its blocks.
@@ -41,7 +41,7 @@ pub(crate) struct LaunchContext<'a> {
     pub stack_limit: u32,
     /// What of a warp's registers is set anew for each block, if the rest may stay as the warp of its number in another block
     /// left it.
-    pub renewed: Option<Renewed>,
+    pub frame_reset: Option<FrameReset>,
     /// Most rows that the registers of a warp's nested calls may take on this machine.
     pub most_rows: usize,
     /// Device address of the barrier of a cooperative launch, which `grid.sync()` uses; else 0.
@@ -55,8 +55,8 @@ pub(crate) struct Compiles<'a> {
     pub module: &'a ModuleData,
     /// Whether the code has to count.
     pub counted: bool,
-    /// Whether lanes can be together as [`Variant::together`] says.
-    pub together: bool,
+    /// Whether lanes can be together as [`Variant::converged`] says.
+    pub converged: bool,
 }
 
 impl LaunchContext<'_> {
@@ -121,16 +121,16 @@ pub(crate) struct Cx<'a, O> {
 impl LaunchContext<'_> {
     /// So many more operations were executed.
     pub fn count(&self, executed: u64) {
-        if let Some(Compiles { together, .. }) = self.compiled {
-            self.count_for(together, executed);
+        if let Some(Compiles { converged, .. }) = self.compiled {
+            self.count_for(converged, executed);
         }
     }
 
     /// So many of them by warps whose lanes are `together`, or by others.
-    pub fn count_for(&self, together: bool, executed: u64) {
+    pub fn count_for(&self, converged: bool, executed: u64) {
         if let Some(Compiles { compiler, module, counted, .. }) = self.compiled {
             let index = self.kernel.function;
-            let function = Function::new(&module.code, index, Variant { counted, together });
+            let function = Function::new(&module.code, index, Variant { counted, converged });
             module.compiled.count(compiler, &function, index, executed);
         }
     }

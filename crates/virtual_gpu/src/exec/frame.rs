@@ -2,7 +2,7 @@
 
 use super::block_state::BlockState;
 use super::context::LaunchContext;
-use super::steady::Place;
+use super::converged::Resume;
 use super::warp::Warp;
 use crate::form::op::{CollectiveKind, OpKind};
 use crate::form::program::{AddressForm, Code, Init, LaneMask, SharedSize};
@@ -12,14 +12,14 @@ use crate::memory::window;
 /// What of the registers of a kernel's frame must be set anew for each block. All others may stay as the warp of the same
 /// number in another block left them: no lane reads one that it has not written.
 #[derive(Debug)]
-pub(crate) struct Renewed {
+pub(crate) struct FrameReset {
     /// Rows that one lane may read in place of another that has not written them.
     shuffled: Box<[Slot]>,
     /// Registers that blocks are told apart by.
     of_block: Box<[(Slot, Init)]>,
 }
 
-impl Renewed {
+impl FrameReset {
     /// `None` if all must be set anew.
     pub fn of(code: &Code, function: u32) -> Option<Self> {
         let function = &code.functions[function as usize];
@@ -46,18 +46,18 @@ impl Renewed {
             matches!(init.1, Ctaid(_) | SmId | ClusterId(_) | ClusterCtaid(_) | ClusterCtaRank)
         };
         let of_block = function.inits.iter().filter(differs).copied().collect();
-        Some(Renewed { shuffled: shuffled.into(), of_block })
+        Some(FrameReset { shuffled: shuffled.into(), of_block })
     }
 
     /// Makes of the first frames of a block's warps, used by another block before, those of warps that begin.
     ///
     /// # Safety
-    /// The warps are at these places, in frames of the kernel's function.
-    pub(super) unsafe fn renew(&self, places: &[Place], launch: &LaunchContext<'_>, block: &BlockState) {
+    /// The warps stand at `resumes`, in frames of the kernel's function.
+    pub(super) unsafe fn reset(&self, resumes: &[Resume], launch: &LaunchContext<'_>, block: &BlockState) {
         let set = |slot: Slot, row: Row| {
-            for place in places {
+            for resume in resumes {
                 // SAFETY: a frame has all rows of its function; the caller promises the rest.
-                unsafe { *place.rows.add(slot as usize) = row };
+                unsafe { *resume.rows.add(slot as usize) = row };
             }
         };
         let function = &launch.code.functions[launch.kernel.function as usize];

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use super::block::{Block, BlockStop};
-use super::compiled::Door;
+use super::compiled::CodeEntry;
 use super::context::LaunchContext;
 use super::limits::cluster_blocks;
 use super::schedule::Schedule;
@@ -27,7 +27,7 @@ const BLOCK_QUANTUM: u64 = 1 << 17;
 /// The same where blocks wait for each other by design.
 const COOPERATIVE_QUANTUM: u64 = 1 << 14;
 /// The same where a block may have been interrupted for which all others wait.
-const SHORT_QUANTUM: u64 = 1 << 12;
+const SHORT_SLICE: u64 = 1 << 12;
 /// Blocks that one thread keeps going when blocks do not end by themselves.
 const MAX_RESIDENT: usize = 256;
 /// Blocks that a thread takes at a time: what it writes for others then costs them little.
@@ -114,7 +114,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
     /// What each thread does until no block is left.
     pub fn work(&self) {
         let mut device = View::new(self.context.quota.memory().clone(), O::Block::GOES_ON);
-        let mut door = None;
+        let mut entry = None;
         // Boxed: they go from one list to the other.
         let mut resident: VecDeque<Box<Team<O::Block>>> = VecDeque::new();
         let mut spare: Vec<Box<Team<O::Block>>> = Vec::new();
@@ -162,7 +162,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 continue;
             }
             device.release();
-            match self.turn(&mut team, (&device, &mut door), &mut tally) {
+            match self.turn(&mut team, (&device, &mut entry), &mut tally) {
                 Ok(false) => {
                     unfinished = true;
                     // What it waits for may be among what was kept back.
@@ -253,14 +253,14 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
     fn turn(
         &self,
         team: &mut Team<O::Block>,
-        (device, door): (&View, &mut Option<Door<'a>>),
+        (device, entry): (&View, &mut Option<CodeEntry<'a>>),
         tally: &mut Tally<O::Block>,
     ) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
-        let quantum = match self.context.launch.cooperative || several {
+        let slice = match self.context.launch.cooperative || several {
             true => COOPERATIVE_QUANTUM,
             false if self.schedule.is_calm() => BLOCK_QUANTUM,
-            false => SHORT_QUANTUM,
+            false => SHORT_SLICE,
         };
         team.shared.clear();
         team.shared.extend(team.blocks.iter_mut().map(|b| b.shared_memory(self.context)));
@@ -280,7 +280,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 block.state.watch.get_or_insert_default();
             }
             let (before, progress) = (block.counted, block.state.progress);
-            let stop = block.run(self.context, &team.shared, &mut team.state, (device, door), quantum)?;
+            let stop = block.run(self.context, &team.shared, &mut team.state, (device, entry), slice)?;
             block.counted = block.executed;
             let steps = block.counted - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
@@ -300,7 +300,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
             match stop {
                 BlockStop::Finished => team.done[i] = true,
                 BlockStop::Stuck => stuck += 1,
-                BlockStop::MovedAndStuck | BlockStop::Quantum => {}
+                BlockStop::MovedAndStuck | BlockStop::EndOfSlice => {}
             }
             self.watch(block, total)?;
         }

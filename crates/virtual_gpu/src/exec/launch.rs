@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compiled;
 use super::context::{Compiles, LaunchContext};
-use super::frame::Renewed;
+use super::converged::in_halves;
+use super::frame::FrameReset;
 use super::grid::Grid;
 use super::limits::{check, cluster_blocks, with_clusters};
-use super::steady::in_halves;
 use crate::form::program::SharedVariable;
 use crate::form::registers::Row;
 use crate::job::Job;
@@ -42,8 +42,8 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
     };
     let compiled = compiled::counted::<O::Block>().and_then(|counted| {
         let compiler = gpu.options().compiler.as_deref()?;
-        let together = in_halves(launch.block) && launch.threads() >= 32;
-        Some(Compiles { compiler, module: &kernel.module().0, counted, together })
+        let converged = in_halves(launch.block) && launch.threads() >= 32;
+        Some(Compiles { compiler, module: &kernel.module().0, counted, converged })
     });
     let context = LaunchContext {
         gpu,
@@ -62,7 +62,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
         epoch: 1 << 20,
         quota,
         stack_limit: gpu.options().stack_limit,
-        renewed: Renewed::of(kernel.module().code(), code.function)
+        frame_reset: FrameReset::of(kernel.module().code(), code.function)
             .filter(|_| !<O::Block as BlockObserver>::REGISTERS),
         most_rows: most_rows(launch, pool.threads()),
         workspace: workspace.as_ref().map_or(0, |w| w.address),
@@ -95,7 +95,7 @@ pub(crate) fn launch<O: LaunchObserver>(job: Job<'_>, observer: &mut O) -> Resul
 
 /// Rows that a warp's registers may take, so that those of all warps that run at a time take half of the machine's memory.
 /// Lanes that go different ways have frames of their own, so a warp may come to need 32 times what its threads have on a
-/// device, 513 KiB each; it has no less than a warp that stays together needs.
+/// device, 513 KiB each; it has no less than a warp that stays converged needs.
 fn most_rows(launch: &Launch, threads: usize) -> usize {
     static MEMORY: OnceLock<usize> = OnceLock::new();
     let memory = *MEMORY.get_or_init(|| {

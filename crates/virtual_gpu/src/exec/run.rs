@@ -1,8 +1,8 @@
 //! The interpreter's loop: runs a warp's groups, one operation after the other.
 
-use super::compiled::Door;
+use super::compiled::CodeEntry;
 use super::context::{Cx, Raise, Step, raise};
-use super::warp::{Group, Stop, Wait, Warp, split};
+use super::warp::{Group, Stop, Wait, Warp, split_off};
 use super::{atomic, call, collective, extension, load_store, system};
 use crate::fault::FaultKind;
 use crate::form::op::{BarrierOp, DynamicSpecial, Guard, Op, OpKind};
@@ -30,7 +30,7 @@ fn guarded(guard: Guard, mask: u32, regs: Regs) -> u32 {
 pub(crate) fn run<O: BlockObserver>(
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,
-    door: &mut Option<&mut Door<'_>>,
+    entry: &mut Option<&mut CodeEntry<'_>>,
     end: u64,
 ) -> Result<Stop, Raised> {
     let code = cx.launch.code;
@@ -55,27 +55,27 @@ pub(crate) fn run<O: BlockObserver>(
                     if !alone {
                         warp.rotate(running);
                     }
-                    return Ok(Stop::Quantum);
+                    return Ok(Stop::EndOfSlice);
                 }
                 continue 'pick;
             }
             // Which of several groups has the next turn depends on the operation that a turn ends with.
             let most = if alone { end } else { end - 1 };
-            if let Some(door) = door
+            if let Some(entry) = entry
                 && let at = (At { pc, warp: warp.index, lanes: mask })
-                && let block @ 1.. = door.block(warp, at)
+                && let block @ 1.. = entry.block(warp, at)
                 && warp.steps + u64::from(block) <= most
                 && block <= meet - pc
             {
                 let before = warp.steps;
-                pc = door.enter(warp, cx, regs, at, meet, most)?;
+                pc = entry.enter(warp, cx, regs, at, meet, most)?;
                 if warp.steps != before {
                     if alone && warp.groups.len() > 1 {
                         continue 'pick;
                     }
                     if alone {
                         if warp.steps < end
-                            && let Ends::Barrier(id) = ends(&code.ops[pc as usize], regs, mask)
+                            && let SliceEnd::Barrier(id) = slice_end(&code.ops[pc as usize], regs, mask)
                         {
                             if O::INSTRUCTIONS {
                                 cx.observer.instruction(At { pc, ..at });
@@ -234,7 +234,7 @@ pub(crate) fn run<O: BlockObserver>(
                         continue;
                     }
                     warp.groups[running].pc = pc;
-                    split(warp, running, active);
+                    split_off(warp, running, active);
                     let id = barrier_id(regs, op, active).map_err(failed)?;
                     warp.groups[running].wait = Wait::Barrier(id);
                     continue 'pick;
@@ -280,7 +280,7 @@ pub(crate) fn run<O: BlockObserver>(
                             warp.rotate(running);
                             continue 'pick;
                         }
-                        return Ok(Stop::Quantum);
+                        return Ok(Stop::EndOfSlice);
                     }
                 }
                 OpKind::Nop => pc += 1,
@@ -304,12 +304,12 @@ pub(crate) fn run<O: BlockObserver>(
                                 warp.rotate(running);
                                 continue 'pick;
                             }
-                            return Ok(Stop::Quantum);
+                            return Ok(Stop::EndOfSlice);
                         }
                         Step::Retry => {
                             warp.vain += 1;
                             warp.groups[running].pc = pc;
-                            split(warp, running, active);
+                            split_off(warp, running, active);
                             warp.groups[running].wait = Wait::Retry;
                             continue 'pick;
                         }
@@ -327,12 +327,12 @@ fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
     if warp.groups.len() > 1 {
         warp.rotate(running);
     }
-    Stop::Quantum
+    Stop::EndOfSlice
 }
 
 /// What the turn of a lone group ends with.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Ends {
+pub(super) enum SliceEnd {
     /// All its lanes wait at this barrier.
     Barrier(u32),
     /// All its lanes exit, or return.
@@ -343,12 +343,12 @@ pub(super) enum Ends {
 /// What an operation behind compiled ones ends the turn with, if it is as plain as most: what the interpreter's loop would come
 /// to in some more turns.
 #[inline]
-pub(super) fn ends(op: &Op, regs: Regs, mask: u32) -> Ends {
+pub(super) fn slice_end(op: &Op, regs: Regs, mask: u32) -> SliceEnd {
     match &op.kind {
-        _ if op.guard.slot != NONE => Ends::No,
-        OpKind::Return | OpKind::Exit => Ends::Exit,
-        OpKind::Barrier(barrier) => barrier_id(regs, barrier, mask).map_or(Ends::No, Ends::Barrier),
-        _ => Ends::No,
+        _ if op.guard.slot != NONE => SliceEnd::No,
+        OpKind::Return | OpKind::Exit => SliceEnd::Exit,
+        OpKind::Barrier(barrier) => barrier_id(regs, barrier, mask).map_or(SliceEnd::No, SliceEnd::Barrier),
+        _ => SliceEnd::No,
     }
 }
 

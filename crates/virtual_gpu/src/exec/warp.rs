@@ -81,9 +81,9 @@ pub(crate) struct Warp {
     /// Lanes that have not exited.
     pub live: u32,
     pub rows: Vec<Row>,
-    /// Its first frame may stay for the warp of its number in another block, but for what [`Renewed`] sets.
+    /// Its first frame may stay for the warp of its number in another block, but for what [`FrameReset`] sets.
     ///
-    /// [`Renewed`]: super::frame::Renewed
+    /// [`FrameReset`]: super::frame::FrameReset
     pub is_prepared: bool,
     pub frames: Vec<Frame>,
     /// Frames that nobody is in, but that lie below one that somebody is in.
@@ -93,7 +93,7 @@ pub(crate) struct Warp {
     /// Most rows that its frames may take together.
     most_rows: usize,
     /// Its lanes have not split since it began.
-    pub together: bool,
+    pub converged: bool,
     /// Operations executed, also what its clock shows.
     pub steps: u64,
     /// Of these, operations that said "not yet".
@@ -114,7 +114,7 @@ pub(crate) struct Warp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Its share of operations is used up.
-    Quantum,
+    EndOfSlice,
     /// No group can go on by itself.
     Blocked,
     /// All lanes have exited.
@@ -133,7 +133,7 @@ impl Warp {
             groups: Vec::new(),
             local: Local::new(local_limit),
             most_rows,
-            together: true,
+            converged: true,
             steps: 0,
             vain: 0,
             unobtrusive: 0,
@@ -152,7 +152,7 @@ impl Warp {
         self.groups.clear();
         self.local.restart();
         self.empty = 0;
-        self.together = true;
+        self.converged = true;
         self.steps = 0;
         self.vain = 0;
         self.unobtrusive = 0;
@@ -369,7 +369,7 @@ impl Warp {
     /// Chooses the group that runs next, and the program counter at which it may meet another.
     pub fn pick(&mut self, code: &Code) -> Option<(usize, u32)> {
         if self.groups.len() > 1 {
-            self.together = false;
+            self.converged = false;
             self.merge();
         }
         if self.groups.iter().any(|g| matches!(g.wait, Wait::Members(_))) {
@@ -402,7 +402,7 @@ impl Warp {
 
     /// Backward branches that the running group may take before [`Warp::count_backward`] makes another run; none while it runs
     /// out of turn, since then each branch may bring back the usual order.
-    pub fn patience(&self) -> u32 {
+    pub fn spin_limit(&self) -> u32 {
         match (self.groups.len(), self.favoured) {
             (1, _) => u32::MAX,
             (_, Some(_)) => 0,
@@ -435,7 +435,7 @@ impl Warp {
     }
 
     /// Some lanes of its only group have gone back to `pc`, and the others wait `behind`.
-    pub fn part(&mut self, lanes: u32, pc: u32, behind: u32) {
+    pub fn diverge(&mut self, lanes: u32, pc: u32, behind: u32) {
         let group = &mut self.groups[0];
         let back = Group { pc, mask: lanes, ..*group };
         (group.pc, group.mask) = (behind, group.mask & !lanes);
@@ -477,7 +477,7 @@ fn is_warp_sync(code: &Code, pc: u32) -> bool {
 }
 
 /// Lanes of the running group that an operation's guard left out go on behind it, as a group of their own.
-pub(super) fn split(warp: &mut Warp, running: usize, active: u32) {
+pub(super) fn split_off(warp: &mut Warp, running: usize, active: u32) {
     let group = &mut warp.groups[running];
     let rest = group.mask & !active;
     if rest != 0 {

@@ -14,6 +14,7 @@ mod multicast;
 mod owners;
 mod physical;
 mod reach;
+mod site;
 mod store;
 mod view;
 pub mod window;
@@ -32,6 +33,7 @@ pub(crate) use owners::Owners;
 pub use physical::Physical;
 use reach::Peers;
 pub use reach::{MOST_DEVICES, Rights};
+pub use site::Site;
 use store::Store;
 pub(crate) use view::{HostRange, View};
 
@@ -47,7 +49,7 @@ const PAGE: u64 = 2 << 20;
 const MIN_GAP: u64 = 1 << 20;
 
 /// A part of an address range: an allocation, an offset in it, and a number of bytes.
-type Stretch = (Arc<Allocation>, u64, u64);
+type Piece = (Arc<Allocation>, u64, u64);
 
 /// A device's memory, as seen by one of its contexts. Every launch and every host thread shares it.
 ///
@@ -273,7 +275,7 @@ impl Memory {
     }
 
     /// The allocations a range covers. Only mappings follow each other without a gap.
-    fn pieces(&self, address: u64, bytes: u64) -> Result<Vec<Stretch>, Error> {
+    fn pieces(&self, address: u64, bytes: u64) -> Result<Vec<Piece>, Error> {
         let mut pieces = Vec::new();
         let (mut at, mut rest) = (address, bytes);
         while rest > 0 {
@@ -302,7 +304,7 @@ impl Memory {
         &self,
         address: u64,
         bytes: u64,
-    ) -> Result<impl Iterator<Item = Result<Stretch, Error>>, Error> {
+    ) -> Result<impl Iterator<Item = Result<Piece, Error>>, Error> {
         let (free, total) = self.info();
         let steps = self.pieces(address, bytes)?.into_iter().flat_map(|(allocation, offset, bytes)| {
             let step = move |at: u64| (allocation.clone(), offset + at, machine::STEP.min(bytes - at));

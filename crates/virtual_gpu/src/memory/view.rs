@@ -17,8 +17,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Allocation, Memory, Multicast};
-use crate::stretch::Site;
+use super::{Allocation, Memory, Multicast, Site};
 
 /// Device memory as seen by one thread.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ pub(crate) struct HostRange {
     pub read_only: bool,
 }
 
-/// What machine code remembers, and the value of [`Memory::frees`] when it started to.
+/// Sites of a thread, and the value of [`Memory::frees`] when it started to.
 #[derive(Debug, Default)]
 struct Sites {
     frees: u64,
@@ -93,7 +92,7 @@ impl View {
         self.memory.frees()
     }
 
-    /// Where machine code remembers what its accesses found. It forgets everything as soon as anything is freed.
+    /// Room for `count` sites. All are forgotten as soon as anything is freed.
     pub fn sites(&self, count: usize) -> *mut Site {
         let mut sites = self.sites.borrow_mut();
         let frees = self.memory.frees();

@@ -2,8 +2,8 @@
 
 use super::Block;
 use crate::exec::context::{LaunchContext, Raise, raise};
+use crate::exec::converged::WarpState;
 use crate::exec::run::Raised;
-use crate::exec::steady::Stage;
 use crate::exec::warp::{Group, Stop, Wait};
 use crate::fault::FaultKind;
 use crate::form::op::{BarrierKind, BarrierOp, OpKind};
@@ -114,14 +114,14 @@ impl<O: BlockObserver> Block<O> {
     fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
         let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
         self.state.awaited &= !(1 << id);
-        for place in &mut self.places {
-            if place.stage == Stage::Waits(id) {
-                place.stage = Stage::Ready;
-                place.pc += 1;
+        for resume in &mut self.resumes {
+            if resume.stage == WarpState::AtBarrier(id) {
+                resume.stage = WarpState::Ready;
+                resume.pc += 1;
             }
         }
         for (turn, warp) in self.warps.iter_mut().enumerate() {
-            let is_odd = self.places.get(turn).is_none_or(|place| place.stage == Stage::Odd);
+            let is_odd = self.resumes.get(turn).is_none_or(|resume| resume.stage == WarpState::Irregular);
             if !is_odd || warp.arrived != Some(id) {
                 continue;
             }

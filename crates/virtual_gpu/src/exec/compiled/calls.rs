@@ -1,6 +1,6 @@
 //! What machine code calls: operations that the interpreter does for it, and what it tells the observer.
 
-use super::Way;
+use super::EntryVariant;
 use crate::exec::context::{Cx, Step};
 use crate::exec::run::Raised;
 use crate::exec::warp::Warp;
@@ -8,13 +8,13 @@ use crate::exec::{access, atomic, collective, extension, load_store};
 use crate::form::access::SpaceOperand;
 use crate::form::op::{Op, OpKind};
 use crate::form::registers::{NONE, Regs};
+use crate::jit::{CompiledRegion, Site, State};
 use crate::memory::View;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace};
-use crate::stretch::{Site, State, Stretches};
 
 /// What [`perform`] finds behind [`State::back`].
 pub struct Back<'b, 'a, O> {
-    pub way: &'b Way<'b>,
+    pub variant: &'b EntryVariant<'b>,
     pub warp: &'b mut Warp,
     pub cx: &'b mut Cx<'a, O>,
     pub regs: Regs,
@@ -24,14 +24,14 @@ pub struct Back<'b, 'a, O> {
 /// [`State::perform`].
 ///
 /// # Safety
-/// `state` is that of a [`super::Door`], and the code that was given it calls this.
+/// `state` is that of a [`super::CodeEntry`], and the code that was given it calls this.
 pub unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, lanes: u32, site: u32) -> u32 {
     if lanes == 0 {
         return 0;
     }
-    // SAFETY: [`Door::enter`] made both, keeps them alive, and touches neither while the code runs.
+    // SAFETY: [`CodeEntry::enter`] made both, keeps them alive, and touches neither while the code runs.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
-    let Back { way, warp, cx, regs, raised } = back;
+    let Back { variant, warp, cx, regs, raised } = back;
     let launch = cx.launch;
     let at = At { pc, warp: warp.index, lanes };
     let address = match &launch.code.ops[pc as usize].kind {
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, l
         && let Some(address) = address
     {
         let address = load_store::first_address(*regs, address, lanes);
-        // SAFETY: the compiler numbered so many sites as the door asked for.
+        // SAFETY: the compiler numbered so many sites as the entry asked for.
         unsafe { *state.sites.add(site as usize) = found(cx.device, address) };
     }
     let done = match &launch.code.ops[pc as usize].kind {
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, l
         Err(raise) => {
             if O::COUNTS {
                 let group = At { lanes: state.lanes, ..at };
-                begun(way.stretches, &launch.code.ops, group, |at| cx.observer.instruction(at));
+                begun(variant.region, &launch.code.ops, group, |at| cx.observer.instruction(at));
             }
             *raised = Some(Raised { raise, pc });
             1
@@ -89,9 +89,9 @@ pub unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, l
 
 /// The operations of a block up to the one at a program counter, of which the code has counted the lanes with guards only: it
 /// counts a block when all of it has run.
-fn begun(stretches: &Stretches, ops: &[Op], at: At, mut count: impl FnMut(At)) {
-    let behind = stretches.starts.partition_point(|&start| start <= at.pc);
-    let start = behind.checked_sub(1).map_or(at.pc, |block| stretches.starts[block]);
+fn begun(region: &CompiledRegion, ops: &[Op], at: At, mut count: impl FnMut(At)) {
+    let behind = region.starts.partition_point(|&start| start <= at.pc);
+    let start = behind.checked_sub(1).map_or(at.pc, |block| region.starts[block]);
     for pc in start..=at.pc {
         let lanes = if ops[pc as usize].guard.slot == NONE { at.lanes } else { 0 };
         count(At { pc, lanes, ..at });
@@ -99,15 +99,15 @@ fn begun(stretches: &Stretches, ops: &[Op], at: At, mut count: impl FnMut(At)) {
 }
 
 /// Gives the observer what code has logged.
-pub fn empty<O: BlockObserver>(state: &mut State, way: &Way<'_>, observer: &mut O) {
+pub fn empty<O: BlockObserver>(state: &mut State, variant: &EntryVariant<'_>, observer: &mut O) {
     // SAFETY: the code has logged from the beginning on, and not beyond the end.
-    let accesses = unsafe { state.log.offset_from(way.log) };
+    let accesses = unsafe { state.log.offset_from(variant.log) };
     if accesses > 0
         && let Some(counts) = observer.counts()
     {
-        counts.logged(way.together, accesses as usize);
+        counts.logged(variant.converged, accesses as usize);
     }
-    state.log = way.log;
+    state.log = variant.log;
 }
 
 /// [`State::full`].
@@ -117,7 +117,7 @@ pub fn empty<O: BlockObserver>(state: &mut State, way: &Way<'_>, observer: &mut 
 pub unsafe extern "C" fn full<O: BlockObserver>(state: *mut State) {
     // SAFETY: as in `perform`.
     let (state, back) = unsafe { (&mut *state, &mut *(*state).back.cast::<Back<'_, '_, O>>()) };
-    empty(state, back.way, back.cx.observer);
+    empty(state, back.variant, back.cx.observer);
 }
 
 /// [`State::set_distance`].
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn set_distance<O: BlockObserver>(state: *mut State, count
     // SAFETY: as in `perform`.
     let back = unsafe { &mut *(*state).back.cast::<Back<'_, '_, O>>() };
     if let Some(counts) = back.cx.observer.counts() {
-        counts.set_distance(back.way.together, counter, distance);
+        counts.set_distance(back.variant.converged, counter, distance);
     }
 }
 
@@ -164,15 +164,15 @@ pub unsafe extern "C" fn accessed<O: BlockObserver>(
     access::notify(back.cx, view, addresses, shape, at);
 }
 
-/// [`State::widen`].
+/// [`State::expand`].
 ///
 /// # Safety
 /// As [`perform`].
-pub unsafe extern "C" fn widen<O: BlockObserver>(state: *mut State) {
+pub unsafe extern "C" fn expand<O: BlockObserver>(state: *mut State) {
     // SAFETY: as in `perform`; the registers are those of the function that runs.
     unsafe {
         let back = &*(*state).back.cast::<Back<'_, '_, O>>();
-        back.way.stretches.widen(back.regs, u32::MAX);
+        back.variant.region.expand(back.regs, u32::MAX);
     }
 }
 
