@@ -244,8 +244,10 @@ impl Code {
         self.opcodes.get(pc as usize)?.as_deref()
     }
 
-    /// An operation's source frames, innermost first.
+    /// An operation's source frames, innermost first. Where the compiler gives none, or line 0 for what it moved or merged, those
+    /// of the nearest operation of the same function: of one before it, or else behind it.
     pub fn frames(&self, pc: u32) -> &[SourceFrame] {
+        const NEAR: u32 = 64;
         let of = |pc: u32| {
             let loc = self.sites.get(pc as usize).and_then(|site| site.loc);
             let known = loc.and_then(|loc| Some((loc, self.frames.get(loc.0 as usize)?)));
@@ -254,10 +256,17 @@ impl Code {
             });
             frames.map_or(&[][..], |frames| frames)
         };
-        // The compiler uses line 0 for "several lines": the previous lines are better than none.
-        let known =
-            (pc.saturating_sub(16)..=pc).rev().map(of).find(|f| f.first().is_some_and(|f| f.line != 0));
-        known.filter(|_| !of(pc).is_empty()).unwrap_or_else(|| of(pc))
+        let has_line = |frames: &&[SourceFrame]| frames.first().is_some_and(|frame| frame.line != 0);
+        let own = of(pc);
+        if has_line(&own) || !self.has_lines() {
+            return own;
+        }
+        let function = self.function_at(pc).map_or(pc..pc, |function| function.start..function.end);
+        let before = (function.start.max(pc.saturating_sub(NEAR))..pc).rev();
+        let after = pc + 1..function.end.min(pc.saturating_add(NEAR));
+        // A call that was inlined is better than line 0.
+        let outer = || &own[own.iter().position(|frame| frame.line != 0).unwrap_or(own.len())..];
+        before.chain(after).map(of).find(has_line).unwrap_or_else(outer)
     }
 
     /// The shared variable that an operation's address derives from, if the text shows it: an index into
@@ -281,8 +290,12 @@ impl Code {
 
     /// The name of the function that contains an operation.
     pub fn function(&self, pc: u32) -> Option<&str> {
+        self.function_at(pc).map(|function| function.name.as_str())
+    }
+
+    fn function_at(&self, pc: u32) -> Option<&FunctionCode> {
         let i = self.functions.partition_point(|f| f.end <= pc);
-        self.functions.get(i).filter(|f| f.start <= pc).map(|f| f.name.as_str())
+        self.functions.get(i).filter(|f| f.start <= pc)
     }
 
     /// All of the above.
