@@ -115,7 +115,10 @@ fn is_foreign(frame: &Written<'_>) -> bool {
             .iter()
             .any(|part| file.contains(part))
     });
-    let nothing = matches!(name, "<unknown>" | "_start" | "__libc_start_main" | "clone" | "");
+    // The C library has line tables where the program may have none.
+    let nothing =
+        matches!(name, "<unknown>" | "_start" | "start_thread" | "clone" | "clone3" | "__clone3" | "")
+            || name.starts_with("__libc_start_");
     crates || library || is_entry_point(frame) || nothing
 }
 
@@ -173,6 +176,10 @@ mod tests {
             .collect();
         assert_eq!(own_place(&without_lines).unwrap().to_string(), "`my_app::upload`");
         assert_eq!(own_place("   0: cuMemAlloc_v2\n   1: <unknown>\n"), None);
+        let stripped = "   0: cuMemAlloc_v2\n   1: upload\n   2: main\n   3: __libc_start_call_main\n             at \
+                        ./csu/../sysdeps/nptl/libc_start_call_main.h:58:16\n   4: __libc_start_main_impl\n             at \
+                        ./csu/../csu/libc-start.c:360:3\n   5: _start\n";
+        assert_eq!(own_place(stripped).unwrap().to_string(), "`upload`");
         let c = own_place("   0: cuMemAlloc_v2\n   1: main\n             at /src/app.c:9\n").unwrap();
         assert_eq!(c.to_string(), "/src/app.c:9 (`main`)");
     }
