@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::checks::Check;
 use crate::finding::{Finding, Severity, Site};
+use crate::report::readable;
 use crate::sarif::sarif;
 
 /// How to print findings.
@@ -47,7 +48,7 @@ fn text(findings: &[Finding]) -> String {
         };
         let _ = writeln!(out, "{severity}: {}", finding.message);
         if !finding.kernel.is_empty() {
-            let _ = writeln!(out, "  in kernel `{}`", finding.kernel);
+            let _ = writeln!(out, "  in kernel `{}`", readable(&finding.kernel));
         }
         if let Some(object) = &finding.object {
             let name = object.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));

@@ -37,7 +37,27 @@ pub(crate) fn readable(name: &str) -> String {
     if !short.starts_with("_Z") {
         return short.to_owned();
     }
-    local_in_cpp(name).unwrap_or(name).to_owned()
+    local_in_cpp(name).map(str::to_owned).or_else(|| function_in_cpp(name)).unwrap_or_else(|| name.to_owned())
+}
+
+/// The name of a function or variable of C++, with its namespaces and without types: `_ZN1a3addIfEEvPT_` is `a::add`.
+fn function_in_cpp(mangled: &str) -> Option<String> {
+    let rest = mangled.strip_prefix("_Z")?;
+    let mut rest = rest.strip_prefix('N').or_else(|| rest.strip_prefix('L')).unwrap_or(rest);
+    let mut parts = Vec::new();
+    while let digits @ 1.. = rest.bytes().take_while(u8::is_ascii_digit).count() {
+        let length = rest[..digits].parse::<usize>().ok()?;
+        parts.push(match rest.get(digits..)?.get(..length)? {
+            part if part.starts_with("_GLOBAL__N_") => "(anonymous namespace)",
+            part => part,
+        });
+        rest = &rest[digits + length..];
+        // Outside of `N…E` one name is all.
+        if !mangled.starts_with("_ZN") {
+            break;
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("::"))
 }
 
 /// The name of a variable that C++ has inside a function: `_ZZ`, the function, `E`, and the length of the name before it. The
@@ -188,7 +208,9 @@ mod tests {
         assert_eq!(readable("_ZZ6reducePfS_E7partial"), "partial");
         assert_eq!(readable("_ZZ6reducePfS_E7partial_0"), "partial");
         assert_eq!(readable("_ZZN3foo3barEiE9tile_12_a"), "tile_12_a");
-        assert_eq!(readable("_Z6global"), "_Z6global");
+        assert_eq!(readable("_Z6globalPf"), "global");
+        assert_eq!(readable("_ZN1a12_GLOBAL__N_13addIfEEvPT_"), "a::(anonymous namespace)::add");
+        assert_eq!(readable("_Z99short"), "_Z99short");
         assert_eq!(readable("dynamic"), "dynamic");
     }
 }
