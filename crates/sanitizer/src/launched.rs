@@ -28,6 +28,8 @@ pub(crate) struct Launched {
     extents: Box<[OnceLock<Range<u64>>]>,
     /// What is known of volatile accesses, by place.
     volatile: Mutex<HashMap<u32, bool>>,
+    /// Whether a loop repeats a place.
+    repeated: Mutex<HashMap<u32, bool>>,
 }
 
 impl Launched {
@@ -46,6 +48,7 @@ impl Launched {
             reserved: launch.reserved.clone(),
             shared: launch.shared.clone(),
             volatile: Mutex::default(),
+            repeated: Mutex::default(),
         }
     }
 
@@ -69,5 +72,11 @@ impl Launched {
     pub fn relies_on_order(&self, pc: u32) -> bool {
         let mut volatile = self.volatile.lock().unwrap_or_else(PoisonError::into_inner);
         *volatile.entry(pc).or_insert_with(|| self.code.relies_on_order(pc))
+    }
+
+    /// Whether a thread may come to a place again; worked out once for a place.
+    pub fn repeats(&self, pc: u32) -> bool {
+        let mut repeated = self.repeated.lock().unwrap_or_else(PoisonError::into_inner);
+        *repeated.entry(pc).or_insert_with(|| self.code.reaches(pc, pc))
     }
 }

@@ -183,8 +183,10 @@ impl Reporter {
     /// A lane goes on without its access.
     pub fn skipped(&mut self, at: At, fault: &dyn Fn() -> Fault) {
         self.note(Check::Memory, "skipped", [at.pc, at.pc], |reporter| {
-            let fault = fault();
-            let (_, what, help) = described(&fault.kind).unwrap_or((Check::Memory, "access", ""));
+            let mut fault = fault();
+            fault.kind = with_freed(&fault.kind, &reporter.objects);
+            let (_, what, help) =
+                described(&fault.kind, &reporter.objects).unwrap_or((Check::Memory, "access", ""));
             Told {
                 severity: Severity::Error,
                 message: format!("{}{SKIPPED}", fault.kind),
@@ -198,11 +200,11 @@ impl Reporter {
 
 /// The finding of a fault that ended a launch.
 pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Objects) -> Option<Finding> {
-    let (check, what, help) = described(&fault.kind)?;
+    let (check, what, help) = described(&fault.kind, objects)?;
     checks.has(check).then(|| Finding {
         check,
         severity: Severity::Error,
-        message: fault.kind.to_string(),
+        message: with_freed(&fault.kind, objects).to_string(),
         kernel: kernel.to_owned(),
         object: reached_by(&fault.kind, objects),
         sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
@@ -211,6 +213,18 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
         host: None,
         seed: None,
     })
+}
+
+/// The fault, which names the freed allocation that the address lies in instead of what is near it and alive.
+fn with_freed(kind: &FaultKind, objects: &Objects) -> FaultKind {
+    let mut kind = kind.clone();
+    if let FaultKind::IllegalAddress { access, address, nearby, .. } = &mut kind
+        && access.starts_with("global")
+        && let Some((start, size)) = objects.freed_at(*address)
+    {
+        *nearby = format!(", {} bytes into an allocation of {size} bytes that was freed", *address - start);
+    }
+    kind
 }
 
 /// The buffer that the address lies in or behind.
@@ -228,8 +242,13 @@ fn reached_by(kind: &FaultKind, objects: &Objects) -> Option<Object> {
 }
 
 /// The tool that a fault is for, what the thread did, and what mends it.
-fn described(kind: &FaultKind) -> Option<(Check, &'static str, &'static str)> {
+fn described(kind: &FaultKind, objects: &Objects) -> Option<(Check, &'static str, &'static str)> {
     Some(match kind {
+        FaultKind::IllegalAddress { address, .. } if objects.freed_at(*address).is_some() => (
+            Check::Memory,
+            "access",
+            "free the memory when the last launch that uses it has ended, and use no copy of its pointer after that",
+        ),
         FaultKind::IllegalAddress { .. } => (
             Check::Memory,
             "access",

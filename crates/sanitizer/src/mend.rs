@@ -9,37 +9,43 @@ pub(crate) enum Mend {
     OneLane,
     OneThread,
     Acquire,
-    OwnPlace,
     Order,
     Warp,
     Block,
     Cluster,
     Grid,
+    OwnPlace,
+    OwnPlaceOrRounds,
+    Scope,
     Land,
     Read,
     Proxy,
     Coherent,
     AtomicOrBarrier,
+    AtomicOrRounds,
     Atomic,
 }
 
 impl Mend {
-    const ALL: [Mend; 16] = [
+    const ALL: [Mend; 19] = [
         Mend::None,
         Mend::OneLane,
         Mend::OneThread,
         Mend::Acquire,
-        Mend::OwnPlace,
         Mend::Order,
         Mend::Warp,
         Mend::Block,
         Mend::Cluster,
         Mend::Grid,
+        Mend::OwnPlace,
+        Mend::OwnPlaceOrRounds,
+        Mend::Scope,
         Mend::Land,
         Mend::Read,
         Mend::Proxy,
         Mend::Coherent,
         Mend::AtomicOrBarrier,
+        Mend::AtomicOrRounds,
         Mend::Atomic,
     ];
 
@@ -83,7 +89,19 @@ impl Mend {
             Mend::Grid => {
                 "nothing orders blocks of one launch: use an atomic, or a device fence and a flag, or a second launch"
             }
-            Mend::OwnPlace => "several lanes store to one place: give each its own, or use an atomic",
+            Mend::OwnPlace => {
+                "one instruction of several threads stores to one place, which no barrier orders: give each thread its own element, \
+                 or use an atomic or a reduction"
+            }
+            Mend::OwnPlaceOrRounds => {
+                "one line of several threads stores to one place: give each thread its own element, or use an atomic or a \
+                 reduction; if they store in different rounds of a loop, put `thread::sync_threads` (`__syncthreads`) between the \
+                 rounds"
+            }
+            Mend::Scope => {
+                "an atomic access of block scope (`.cta`) orders nothing for other blocks: give it the scope of the device (`.gpu`, \
+                 `thread_scope_device`, `atomicAdd` without `_block`)"
+            }
             Mend::Warp => {
                 "lanes of a warp need not run together: put `warp::sync_warp` (`__syncwarp`) between the two"
             }
@@ -91,6 +109,10 @@ impl Mend {
             Mend::AtomicOrBarrier => {
                 "two lines update one place: if one is to go on with what the other left, let the threads meet between the two \
                  (`sync_warp`, `sync_threads`); if they may come in any order, make both atomic"
+            }
+            Mend::AtomicOrRounds => {
+                "several threads update one place: if in one round of a loop, make it an atomic (`fetch_add`, `atomicAdd` or their \
+                 kin); if in different rounds, put `thread::sync_threads` (`__syncthreads`) between them"
             }
             Mend::Atomic => {
                 "several threads update one place, and no barrier keeps an update whole: make it an atomic (`fetch_add`, \

@@ -78,6 +78,9 @@ impl Objects {
 
     /// The object that holds an address of global memory, or the end or the start of which is nearest.
     pub fn nearest(&self, address: u64) -> Object {
+        if let Some((start, _)) = self.freed_at(address) {
+            return Object { offset: address - start, ..self.global(start) };
+        }
         let objects = self.lock();
         let before = objects.range(..=address).next_back();
         let after = objects.range(address..).next();
@@ -114,11 +117,17 @@ impl Objects {
 
     /// Whether an address lies in memory that was freed.
     pub fn is_freed(&self, address: u64) -> bool {
+        self.freed_at(address).is_some()
+    }
+
+    /// Address and size of the freed allocation that an address lies in, unless a later one holds the address now.
+    pub fn freed_at(&self, address: u64) -> Option<(u64, u64)> {
+        /// Smaller allocations that may have come since into the place of one.
+        const NEAR: usize = 64;
         let objects = self.lock();
-        objects
-            .range(..=address)
-            .next_back()
-            .is_some_and(|(&start, object)| object.freed && address - start < object.size)
+        let mut before = objects.range(..=address).rev().take(NEAR);
+        let (&start, object) = before.find(|(start, object)| address - **start < object.size)?;
+        object.freed.then_some((start, object.size))
     }
 }
 
@@ -151,5 +160,25 @@ mod tests {
         assert_eq!((objects.extent(0x2000), objects.extent(0x2080)), (Some(0x2000..0x2080), None));
         objects.freed(0x1100);
         assert_eq!((objects.extent(0x1080), objects.extent(0x1180)), (Some(0x1000..0x1100), None));
+    }
+
+    #[test]
+    fn an_address_in_freed_memory_belongs_to_it_and_not_to_what_came_since() {
+        let objects = Objects::default();
+        objects.allocated(0x1000, 0x1000, None, false);
+        objects.freed(0x1000);
+        objects.allocated(0x1200, 0x100, Some("since"), false);
+        let place = |address| {
+            let Object { name, offset, .. } = objects.nearest(address);
+            (name.is_some(), offset)
+        };
+        assert_eq!(
+            [place(0x1104), place(0x1204), place(0x1300)],
+            [(false, 0x104), (true, 4), (false, 0x300)]
+        );
+        assert_eq!(
+            [0x1104, 0x1204, 0x1300, 0x2000].map(|at| objects.is_freed(at)),
+            [true, false, true, false]
+        );
     }
 }

@@ -4,12 +4,19 @@ use virtual_gpu::Code;
 use virtual_gpu::observer::MemorySpace;
 
 use crate::finding::user_frame;
+use crate::launched::Launched;
 use crate::mend::Mend;
-use crate::shadow::{Clash, Race};
+use crate::shadow::{Clash, Race, Stamp};
 
 /// What mends a race.
-pub fn mend(race: &Race, space: MemorySpace, code: &Code) -> Mend {
+pub fn mend(race: &Race, space: MemorySpace, launched: &Launched) -> Mend {
     let Race { earlier, later, clash, .. } = race;
+    let code = &*launched.code;
+    let both_write = earlier.writes() && later.writes();
+    let strong = [earlier, later].into_iter().all(Stamp::is_strong);
+    let narrow = strong && !(earlier.is_wide() && later.is_wide());
+    // Copies of a line are of an unrolled loop.
+    let in_rounds = || earlier.pc != later.pc || launched.repeats(later.pc);
     let one_block = earlier.block == later.block;
     let one_warp = one_block && earlier.warp() == later.warp();
     match clash {
@@ -23,16 +30,21 @@ pub fn mend(race: &Race, space: MemorySpace, code: &Code) -> Mend {
             }
         }
         Clash::NoAcquire => Mend::Acquire,
-        _ if updates(race, code) => match later.writes() && earlier.writes() && !is_one_line(race, code) {
+        _ if !one_block && narrow => Mend::Scope,
+        _ if updates(race, code) => match both_write && !is_one_line(race, code) {
             true => Mend::AtomicOrBarrier,
+            false if one_block && launched.repeats(later.pc) => Mend::AtomicOrRounds,
             false => Mend::Atomic,
         },
         Clash::Luck => Mend::Order,
         Clash::Equal if one_warp && earlier.pc == later.pc => Mend::OneLane,
         Clash::Equal => Mend::OneThread,
+        _ if both_write && is_one_line(race, code) => match one_block && in_rounds() {
+            true => Mend::OwnPlaceOrRounds,
+            false => Mend::OwnPlace,
+        },
         _ if !one_block && space == MemorySpace::Shared => Mend::Cluster,
         _ if !one_block => Mend::Grid,
-        _ if one_warp && earlier.pc == later.pc => Mend::OwnPlace,
         _ if one_warp => Mend::Warp,
         _ => Mend::Block,
     }

@@ -42,7 +42,7 @@ impl Reporter {
         };
         let mut pcs = [later.pc, earlier.pc];
         pcs.sort_unstable();
-        let mend = mend(&race, space, &self.launched.code);
+        let mend = mend(&race, space, &self.launched);
         self.note_race(kind, pcs, mend, |reporter| {
             let object = reporter.accessed(at.pc, space, race.address);
             let (severity, message) = match clash {

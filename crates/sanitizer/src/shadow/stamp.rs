@@ -125,6 +125,11 @@ impl Stamp {
         self.who & SYSTEM != 0
     }
 
+    /// Whether its scope is wider than the block.
+    pub fn is_wide(&self) -> bool {
+        self.who & WIDE != 0
+    }
+
     pub fn is_volatile(&self) -> bool {
         self.who & VOLATILE != 0
     }

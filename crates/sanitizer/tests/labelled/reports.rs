@@ -154,3 +154,90 @@ fn a_barrier_that_a_part_of_a_warp_does_not_see_tells_the_rule_of_its_target() {
         assert_eq!(found_for(target, &whole, Launch::new(1, 64), 1), []);
     }
 }
+
+#[test]
+fn a_race_on_one_instruction_is_not_cured_by_a_barrier() {
+    let store = ".loc 1 7 3\nst.global.u32 [%rd1], %r1;";
+    let each_block = "mov.u32 %r1, %ctaid.x; st.global.u32 [%rd1], %r1;";
+    for (body, launch) in
+        [(store, Launch::new(1, 32)), (store, Launch::new(1, 128)), (each_block, Launch::new(4, 1))]
+    {
+        let finding = one(found(body, launch));
+        assert!(
+            finding.help.contains("its own element") && !finding.help.contains("sync_threads"),
+            "{finding:#?}"
+        );
+    }
+}
+
+/// Threads store to their own element, one further in each round of the loop: a barrier between the rounds is what is missing.
+#[test]
+fn a_race_between_rounds_of_a_loop_may_need_a_barrier() {
+    let rounds = |work: &str| {
+        format!(
+            "st.shared.u32 [%r2], %r1; st.shared.u32 [%r2+256], %r1; bar.sync 0; mov.u32 %r7, 0;\nagain: .loc 1 7 3\n{work}\n\
+             .loc 1 8 3\nadd.u32 %r2, %r2, 4; add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 3; @%p1 bra again;"
+        )
+    };
+    let finding = one(found(&rounds("st.shared.u32 [%r2], %r1;"), Launch::new(1, 64)));
+    assert!(
+        finding.help.contains("its own element") && finding.help.contains("sync_threads"),
+        "{finding:#?}"
+    );
+    let update = "ld.shared.u32 %r4, [%r2]; add.u32 %r4, %r4, 1; st.shared.u32 [%r2], %r4;";
+    let finding = one(found(&rounds(update), Launch::new(1, 64)));
+    assert!(finding.help.contains("atomicAdd") && finding.help.contains("sync_threads"), "{finding:#?}");
+}
+
+#[test]
+fn an_atomic_of_too_narrow_a_scope_is_told_its_scope() {
+    let body = ".loc 1 7 3\nred.relaxed.cta.global.add.u32 [%rd1], 1;";
+    let finding = one(found(body, Launch::new(4, 1)));
+    assert!(finding.help.contains("block scope (`.cta`)"), "{finding:#?}");
+}
+
+/// Line 0 is the compiler's for what it moved: the nearest line of the same function counts, and not the kernel's before.
+#[test]
+fn an_instruction_of_line_0_has_the_line_of_its_neighbours() {
+    let store = "st.global.u32 [%rd1], 7;";
+    let of = |body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"my/kernel.cu\"\n\
+             .visible .entry before()\n{{ .loc 1 3 3\nret; }}\n\
+             .visible .entry k()\n{{ .reg .b64 %rd<2>; .reg .b32 %r<2>; {body}\nret; }}\n"
+        );
+        let sanitizer = Sanitizer::new(Checks::ALL);
+        let gpu = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
+        let kernel = gpu.load(&text).unwrap().kernel("k").unwrap();
+        gpu.launch(&kernel, &Launch::new(1, 1), &[], &mut sanitizer.launch()).unwrap_err();
+        one(sanitizer.findings()).sites[0].place().map(|frame| frame.line)
+    };
+    assert_eq!(of(&format!(".loc 1 0 0\nmov.u64 %rd1, 64;\n{store}\n.loc 1 7 3\nmov.u32 %r1, 1;")), Some(7));
+    assert_eq!(of(&format!(".loc 1 8 3\nmov.u64 %rd1, 64;\n.loc 1 0 0\n{store}\n.loc 1 9 3")), Some(8));
+    assert_eq!(of(&format!(".loc 1 0 0\nmov.u64 %rd1, 64;\n{store}")), None);
+}
+
+#[test]
+fn an_access_to_freed_memory_names_it() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{ .reg .b64 %rd<2>;\n\
+                ld.param.u64 %rd1, [p]; st.global.u32 [%rd1+8], 7; ret; }\n";
+    let sanitizer = Sanitizer::new(Checks::ALL);
+    let gpu = Gpu::with_options(&H200, Options { threads: 1, ..Options::default() });
+    let [freed, neighbour] = [4096, 64].map(|bytes| {
+        let address = gpu.memory().alloc(bytes).unwrap();
+        sanitizer.host_allocated(address, bytes, None);
+        address
+    });
+    assert_ne!(freed, neighbour);
+    gpu.memory().free(freed).unwrap();
+    sanitizer.host_freed(freed);
+    let kernel = gpu.load(text).unwrap().kernel("k").unwrap();
+    gpu.launch(&kernel, &Launch::new(1, 1), &freed.to_le_bytes(), &mut sanitizer.launch()).unwrap_err();
+    let found = sanitizer.findings().into_iter().find(|finding| finding.message.contains("illegal address"));
+    let finding = found.unwrap();
+    assert!(
+        finding.message.contains("8 bytes into an allocation of 4096 bytes that was freed"),
+        "{finding:#?}"
+    );
+    assert!(finding.help.contains("free the memory when"), "{finding:#?}");
+}
