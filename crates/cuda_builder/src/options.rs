@@ -21,6 +21,8 @@ pub struct Options {
     pub keep_functions: bool,
     /// Keep the module as bitcode.
     pub keep_bitcode: bool,
+    /// The name of a pass that does not run.
+    pub left_out: Option<&'static str>,
 }
 
 impl Options {

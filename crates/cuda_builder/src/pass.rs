@@ -20,7 +20,8 @@ pub fn always(_: &Options) -> bool {
 /// Runs those of a table that the options ask for. Each says its name on stderr, which nobody sees unless LLVM ends the
 /// process.
 pub fn run<W>(table: &[Pass<W>], options: &Options, work: &mut W) -> Result<(), String> {
-    for pass in table.iter().filter(|pass| (pass.when)(options)) {
+    let runs = |pass: &&Pass<W>| (pass.when)(options) && options.left_out != Some(pass.name);
+    for pass in table.iter().filter(runs) {
         eprintln!("{MARK}{}`", pass.name);
         (pass.run)(work)?;
     }

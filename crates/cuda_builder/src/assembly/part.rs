@@ -4,8 +4,8 @@ use crate::assembly::lines::{self, Chains};
 use crate::assembly::partition::{Plan, Which};
 use crate::assembly::{capability, functions, ptx_version};
 use crate::bitcode::{
-    atomics, backward_steps, entry, inline_spaces, local_arrays, local_atomics, memory_ops, panic_places,
-    sizes, unroll,
+    atomics, backward_steps, blockwise, entry, inline_spaces, local_arrays, local_atomics, memory_ops,
+    panic_places, sizes, unroll,
 };
 use crate::llvm::{Context, Module, TargetMachine};
 use crate::options::Options;
@@ -99,6 +99,15 @@ impl Translation<'_, '_> {
 fn passes<'a, 'c>() -> Vec<Pass<Translation<'a, 'c>>> {
     vec![
         Pass {
+            name: "settle floats of kernels without unsafe",
+            when: always,
+            run: |t| {
+                let machine = t.options.optimise.then_some(&t.machine);
+                t.warnings += &blockwise::floats::settle(t.context, t.module, machine)?;
+                Ok(())
+            },
+        },
+        Pass {
             name: "optimise",
             when: always,
             run: |t| t.llvm(if t.options.optimise { "default<O3>" } else { "default<O0>" }),
@@ -120,7 +129,7 @@ fn passes<'a, 'c>() -> Vec<Pass<Translation<'a, 'c>>> {
             name: "find loops that were not unrolled",
             when: |options| options.optimise,
             run: |t| {
-                t.warnings = unroll::not_done(t.context, t.module, &t.machine)?;
+                t.warnings += &unroll::not_done(t.context, t.module, &t.machine)?;
                 Ok(())
             },
         },

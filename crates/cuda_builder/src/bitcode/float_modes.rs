@@ -5,8 +5,8 @@ use crate::bitcode::{marks, names};
 use crate::llvm::{At, Module, Opcode, TypeKind, Value};
 
 /// `LLVMFastMathFlags`.
-const CONTRACT: u32 = 1 << 5;
-const APPROXIMATE: u32 = 1 << 6;
+pub const CONTRACT: u32 = 1 << 5;
+pub const APPROXIMATE: u32 = 1 << 6;
 
 /// The choices.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,9 +16,6 @@ pub struct FloatModes {
     pub fast_div: bool,
     pub ftz: bool,
 }
-
-/// `LLVMOpcode` of `fdiv`.
-const FDIV: Opcode = Opcode::Other(16);
 
 /// Marks every operation. Flags sit on instructions, where inlining keeps them.
 pub fn mark(module: &Module<'_>, modes: FloatModes) {
@@ -33,7 +30,7 @@ pub fn mark(module: &Module<'_>, modes: FloatModes) {
             }
             let single = instruction.ty().kind() == TypeKind::Float;
             if single
-                && (modes.fast_div && instruction.opcode() == FDIV
+                && (modes.fast_div && instruction.opcode() == Opcode::FDiv
                     || modes.fast_sqrt && is_square_root(instruction))
             {
                 instruction.add_fast_math(APPROXIMATE);
@@ -42,11 +39,23 @@ pub fn mark(module: &Module<'_>, modes: FloatModes) {
     }
 }
 
+const DENORMALS: &str = "denormal-fp-math-f32";
+
 /// Flushes denormals everywhere: the back end asks the function that an operation ends up in.
 pub fn flush_denormals(module: &Module<'_>) {
     for function in module.functions().into_iter().filter(|f| !f.is_declaration()) {
-        function.add_string_attribute(At::Function, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
+        function.add_string_attribute(At::Function, DENORMALS, "preserve-sign,preserve-sign");
     }
+}
+
+/// Whether this function does.
+pub fn flushes_denormals(function: Value) -> bool {
+    function.has_string_attribute(DENORMALS)
+}
+
+/// Keeps denormals in this function.
+pub fn keep_denormals(function: Value) {
+    function.remove_string_attribute(DENORMALS);
 }
 
 /// Libraries of mathematics say themselves where they fuse, and prove their error bounds from it.

@@ -14,6 +14,8 @@ pub const BOUNDS: &str = "warpsmith.bounds.";
 /// `warpsmith.blockwise.k`: there where the kernel is written without `unsafe`. `u64` that the host must know the same, which
 /// the PTX repeats in a comment of this name before the entry; see `blockwise::agreement`.
 pub const BLOCKWISE_KERNEL: &str = "warpsmith.blockwise.";
+/// The lowering's own attribute of an entry that is written without `unsafe`.
+pub const WITHOUT_UNSAFE: &str = "warpsmith-without-unsafe";
 
 /// The section of statics in shared memory.
 pub const SHARED: &str = "__WARPSMITH,shared";

@@ -135,6 +135,8 @@ functions! {
     fn StructTypeInContext(Ref, *mut Ref, c_uint, c_int) -> Ref;
     fn ArrayType2(Ref, u64) -> Ref;
     fn VectorType(Ref, c_uint) -> Ref;
+    fn GetVectorSize(Ref) -> c_uint;
+    fn ConstVector(*mut Ref, c_uint) -> Ref;
     fn FunctionType(Ref, *mut Ref, c_uint, c_int) -> Ref;
     fn ABISizeOfType(Ref, Ref) -> c_ulonglong;
     fn GetModuleDataLayout(Ref) -> Ref;
@@ -156,6 +158,7 @@ functions! {
     fn IsAInstruction(Ref) -> Ref;
     fn IsAInlineAsm(Ref) -> Ref;
     fn IsAAllocaInst(Ref) -> Ref;
+    fn IsAArgument(Ref) -> Ref;
     fn IsConstant(Ref) -> c_int;
     fn IsConstantString(Ref) -> c_int;
     fn GetAsString(Ref, *mut usize) -> *const c_char;
@@ -166,6 +169,7 @@ functions! {
 
     fn CountParams(Ref) -> c_uint;
     fn GetParam(Ref, c_uint) -> Ref;
+    fn GetParamParent(Ref) -> Ref;
     fn SetFunctionCallConv(Ref, c_uint);
     fn GetFunctionCallConv(Ref) -> c_uint;
     fn HasPersonalityFn(Ref) -> c_int;
@@ -173,6 +177,7 @@ functions! {
     fn AddAttributeAtIndex(Ref, c_uint, Ref);
     fn GetAttributeCountAtIndex(Ref, c_uint) -> c_uint;
     fn GetAttributesAtIndex(Ref, c_uint, *mut Ref);
+    fn GetStringAttributeAtIndex(Ref, c_uint, *const c_char, c_uint) -> Ref;
     fn GetEnumAttributeAtIndex(Ref, c_uint, c_uint) -> Ref;
     fn RemoveEnumAttributeAtIndex(Ref, c_uint, c_uint);
     fn RemoveStringAttributeAtIndex(Ref, c_uint, *const c_char, c_uint);
@@ -263,6 +268,8 @@ functions! {
     fn BuildBinOp(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
     fn BuildCast(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
     fn BuildICmp(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
+    fn BuildFCmp(Ref, c_uint, Ref, Ref, *const c_char) -> Ref;
+    fn BuildFNeg(Ref, Ref, *const c_char) -> Ref;
     fn BuildPhi(Ref, Ref, *const c_char) -> Ref;
     fn AddIncoming(Ref, *mut Ref, *mut Ref, c_uint);
     fn GetInlineAsm(Ref, *const c_char, usize, *const c_char, usize, c_int, c_int, c_uint, c_int) -> Ref;

@@ -56,6 +56,17 @@ impl Value {
         ));
     }
 
+    /// Whether a function has a string attribute.
+    pub fn has_string_attribute(self, name: &str) -> bool {
+        !ffi!(GetStringAttributeAtIndex(
+            self.0,
+            At::Function.index(),
+            name.as_ptr().cast(),
+            name.len() as u32
+        ))
+        .is_null()
+    }
+
     pub fn has_enum_attribute(self, at: At, name: &str) -> bool {
         !ffi!(GetEnumAttributeAtIndex(self.0, at.index(), kind(name))).is_null()
     }

@@ -26,9 +26,13 @@ pub enum Cast {
 #[derive(Clone, Copy)]
 pub enum Binary {
     Add = 8,
+    FAdd = 9,
     Sub = 10,
+    FSub = 11,
     Mul = 12,
+    FMul = 13,
     UDiv = 14,
+    FDiv = 16,
     Shl = 20,
     LShr = 21,
     And = 23,
@@ -157,6 +161,17 @@ impl Builder {
     /// Integer comparison; the predicate is `LLVMIntPredicate` (32 `eq`, 33 `ne`, 36 `ult`).
     pub fn compare(&self, predicate: u32, a: Value, b: Value) -> Value {
         Value(ffi!(BuildICmp(self.0, predicate, a.0, b.0, UNNAMED)))
+    }
+
+    /// Comparison of floats: whether one of them is NaN.
+    pub fn unordered(&self, a: Value, b: Value) -> Value {
+        // `LLVMRealPredicate`.
+        const UNO: u32 = 8;
+        Value(ffi!(BuildFCmp(self.0, UNO, a.0, b.0, UNNAMED)))
+    }
+
+    pub fn negate_float(&self, value: Value) -> Value {
+        Value(ffi!(BuildFNeg(self.0, value.0, UNNAMED)))
     }
 
     pub fn phi(&self, ty: Type) -> Value {

@@ -12,9 +12,14 @@ pub struct Block(pub(super) Ref);
 pub enum Opcode {
     Ret,
     Br,
+    Switch,
     Invoke,
     Unreachable,
     Add,
+    FAdd,
+    FSub,
+    FMul,
+    FDiv,
     Alloca,
     Load,
     Store,
@@ -28,6 +33,7 @@ pub enum Opcode {
     FRem,
     Xor,
     SExt,
+    BitCast,
     Resume,
     LandingPad,
     IntToPtr,
@@ -87,9 +93,14 @@ impl Value {
         match ffi!(GetInstructionOpcode(self.0)) {
             1 => Ret,
             2 => Br,
+            3 => Switch,
             5 => Invoke,
             7 => Unreachable,
             8 => Add,
+            9 => FAdd,
+            11 => FSub,
+            13 => FMul,
+            16 => FDiv,
             26 => Alloca,
             27 => Load,
             28 => Store,
@@ -99,6 +110,7 @@ impl Value {
             35 => UiToFp,
             36 => SiToFp,
             40 => IntToPtr,
+            41 => BitCast,
             60 => AddrSpaceCast,
             44 => Phi,
             45 => Call,
@@ -219,6 +231,11 @@ impl Value {
             let flags = flags | ffi!(GetFastMathFlags(self.0));
             ffi!(SetFastMathFlags(self.0, flags));
         }
+    }
+
+    /// Its fast-math flags; none if it cannot have any.
+    pub fn fast_math(self) -> u32 {
+        if self.may_be_fused() { ffi!(GetFastMathFlags(self.0)) } else { 0 }
     }
 
     /// Whether it is an operation of floats that may carry such flags.

@@ -131,6 +131,12 @@ impl Context {
         Type(ffi!(VectorType(element.0, lanes)))
     }
 
+    /// A constant vector of equal lanes.
+    pub fn splat(&self, lane: Value, lanes: u32) -> Value {
+        let mut lanes = vec![lane.0; lanes as usize];
+        Value(ffi!(ConstVector(lanes.as_mut_ptr(), lanes.len() as u32)))
+    }
+
     /// A constant array of the text's bytes and a NUL.
     pub fn c_string(&self, text: impl AsRef<[u8]>) -> Value {
         let text = text.as_ref();

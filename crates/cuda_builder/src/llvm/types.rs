@@ -94,6 +94,12 @@ impl Type {
         Value(ffi!(ConstIntOfArbitraryPrecision(self.0, 2, words.as_ptr())))
     }
 
+    /// The element type and the number of lanes of a vector.
+    pub fn lanes(self) -> Option<(Type, u32)> {
+        (self.kind() == TypeKind::Vector)
+            .then(|| (Type(ffi!(GetElementType(self.0))), ffi!(GetVectorSize(self.0))))
+    }
+
     pub fn array(self, len: u64) -> Type {
         Type(ffi!(ArrayType2(self.0, len)))
     }

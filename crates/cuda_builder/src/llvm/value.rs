@@ -128,6 +128,11 @@ impl Value {
         Value(ffi!(GetParam(self.0, index)))
     }
 
+    /// The function whose parameter it is.
+    pub fn parameter_of(self) -> Option<Value> {
+        (!ffi!(IsAArgument(self.0)).is_null()).then(|| Value(ffi!(GetParamParent(self.0))))
+    }
+
     pub fn set_calling_convention(self, convention: u32) {
         ffi!(SetFunctionCallConv(self.0, convention));
     }

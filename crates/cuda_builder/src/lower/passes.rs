@@ -7,10 +7,10 @@ use crate::bitcode::{
     intrinsics, link, mathematics, names, panics, printing, refuse, sizes, spaces, unroll, x86_vectors,
 };
 use crate::front_end::archive::Archive;
-use crate::llvm::{Context, Module, TargetMachine};
+use crate::llvm::{Context, Module, TargetMachine, Value};
 use crate::options::Options;
 use crate::pass::{self, Pass, always};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What the passes work on.
 struct Whole<'a, 'c> {
@@ -23,6 +23,8 @@ struct Whole<'a, 'c> {
     tables: BTreeMap<String, u64>,
     /// What kernels without `unsafe` were compiled with.
     agreed: Vec<Agreed>,
+    /// The functions that were there before the standard library was linked.
+    own: HashSet<Value>,
     /// What the user should know.
     said: Vec<String>,
 }
@@ -173,12 +175,19 @@ fn passes<'a, 'c>() -> Vec<Pass<Whole<'a, 'c>>> {
             name: "link the standard library",
             when: always,
             run: |w| {
+                w.own = w.module.functions().into_iter().filter(|f| !f.is_declaration()).collect();
                 link::standard_library(w.context, &w.module, w.archive, |part| {
                     prepare(w.context, part);
                     float_modes::mark(part, w.options.floats);
                     panics::rewrite(w.context, part);
                 })
             },
+        },
+        // Before anything is dropped: functions are known by their places in memory.
+        Pass {
+            name: "check what kernels without unsafe reach of the standard library",
+            when: always,
+            run: |w| blockwise::check_standard_library(w.context, &w.module, std::mem::take(&mut w.own)),
         },
         Pass {
             name: "resolve empty assembly",
@@ -258,7 +267,17 @@ pub fn run(archive: &Archive, options: &Options) -> Result<(Plan, Vec<Agreed>, V
     })?;
     let machine = options.machine()?;
     let (agreed, said) = (Vec::new(), Vec::new());
-    let mut whole = Whole { context: &context, module, machine, archive, options, tables, agreed, said };
+    let mut whole = Whole {
+        context: &context,
+        module,
+        machine,
+        archive,
+        options,
+        tables,
+        agreed,
+        own: HashSet::new(),
+        said,
+    };
     pass::run(&passes(), options, &mut whole)?;
     Ok((partition::plan(&context, &whole.module), whole.agreed, whole.said))
 }

@@ -1,6 +1,6 @@
 //! What kernels without `unsafe` may reach.
 
-use crate::compile::{build, scratch};
+use crate::compile::{build, count, function, scratch};
 use cuda_builder::NvvmArch::Compute80;
 use std::collections::BTreeSet;
 use std::fs;
@@ -56,4 +56,53 @@ pub fn unoptimised_crates_are_refused_the_same() {
         message.lines().filter(|line| line.starts_with("the kernel")).map(str::to_owned).collect()
     };
     assert_eq!(said(&optimised), said(&unoptimised));
+}
+
+/// What `alloc` and `core` hold compiled comes by the last link.
+pub fn compiled_libraries_are_refused() {
+    let compiled = |b: cuda_builder::CudaBuilder| b.build_args(&["--features", "compiled"]);
+    let message =
+        build("compiled", "blockwise", Compute80, compiled).expect_err("it reaches too much").to_string();
+    for (kernel, what) in [
+        ("lowers", "allocates on the heap"),
+        ("mends", "allocates on the heap"),
+        ("grows", "allocates on the heap"),
+        ("shows_an_atomic", "uses an atomic"),
+        ("shows_by_an_object", "uses an atomic"),
+    ] {
+        assert!(message.contains(&format!("the kernel `{kernel}` {what}")), "{kernel}:\n{message}");
+    }
+    assert!(message.contains("where `fixture_blockwise::compiled::"), "{message}");
+}
+
+/// A product and its sum are one operation in every copy, or two that `ptxas` keeps apart; NaN is one where its bits decide.
+pub fn floats_have_one_value() {
+    let ptx = build("floats", "blockwise", Compute80, |b| b).expect("it compiles");
+    for kernel in ["fuses", "fuses_backwards"] {
+        assert!(count(&ptx, kernel, "fma.rn.f32") >= 1, "{:#?}", function(&ptx, kernel));
+        assert_eq!(
+            count(&ptx, kernel, "mul"),
+            count(&ptx, kernel, "mul.wide"),
+            "{:#?}",
+            function(&ptx, kernel)
+        );
+    }
+    let asks_for_nan = |line: &&str| line.starts_with("setp.nan") || line.starts_with("setp.num");
+    for kernel in ["fuses", "fuses_backwards", "divides", "takes_roots", "takes_the_least"] {
+        let lines = function(&ptx, kernel);
+        let may_be_fused = ["add.f32", "sub.f32", "mul.f32"];
+        assert!(!lines.iter().any(|line| may_be_fused.iter().any(|it| line.contains(it))), "{lines:#?}");
+        assert!(lines.iter().any(asks_for_nan), "NaN has any bits: {lines:#?}");
+    }
+    // What was only moved is what it was.
+    assert!(!function(&ptx, "moves").iter().any(asks_for_nan), "{:#?}", function(&ptx, "moves"));
+}
+
+/// `fast_div` and `fast_sqrt` are nothing that is folded; `ftz` would let LLVM choose.
+pub fn fast_floats_have_one_value() {
+    let fast = |b: cuda_builder::CudaBuilder| b.fast_div(true).fast_sqrt(true).ftz(true);
+    let ptx = build("floats-fast", "blockwise", Compute80, fast).expect("it compiles");
+    assert!(count(&ptx, "divides", "div.approx.f32") >= 1, "{:#?}", function(&ptx, "divides"));
+    assert!(count(&ptx, "takes_roots", "sqrt.approx.f32") >= 1, "{:#?}", function(&ptx, "takes_roots"));
+    assert!(!function(&ptx, "fuses").iter().any(|line| line.contains(".ftz")));
 }

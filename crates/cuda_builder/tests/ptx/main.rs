@@ -49,7 +49,8 @@ fn main() {
         memory: slices_are_read_through_the_read_only_cache, vectors_are_moved_whole, shared_memory_is_not_generic,
             statics_are_placed, accumulators_are_registers,
             arrays_are_registers_where_loops_walk_through_them, copies_are_wide, the_source_controls_unrolling;
-        blockwise: what_asks_nothing_is_accepted, each_use_is_refused, unoptimised_crates_are_refused_the_same;
+        blockwise: what_asks_nothing_is_accepted, each_use_is_refused, unoptimised_crates_are_refused_the_same,
+            compiled_libraries_are_refused, floats_have_one_value, fast_floats_have_one_value;
         synchronisation: barriers_are_neither_copied_nor_merged, shuffles_stay_before_branches, inline_ptx_is_written_out,
             inline_ptx_effects_stay;
         libraries: core_and_alloc_link_on_demand, copies_do_not_multiply, mathematics_is_the_devices_own, lines_have_their_callers;

@@ -16,15 +16,19 @@
 //!   code no type of the blockwise crate means anything; who wants it writes an `unsafe` kernel.
 //! - The heap is refused, too: each thread gets an address of its own from it, and an address is a number. The address of a
 //!   local variable is the same number in all threads, which run the same frames.
-//! - `core` and `alloc` are trusted as far as they come compiled: their functions that are not generic hold no atomics.
-//!   So are panics, which end the launch, and prints, which return nothing.
+//! - `core` and `alloc` come compiled where they are not generic, and are linked later, by what is left to ask for them. So there is a
+//!   second look, after the last link, at what came by it.
+//! - Panics, which end the launch, and prints, which return nothing, may do what they need: the functions that they end in are
+//!   known by name.
 
+pub mod floats;
 mod message;
 mod reach;
 mod uses;
 
 use crate::bitcode::{entry, marks};
-use crate::llvm::{Context, Module};
+use crate::llvm::{At, Context, Module, Value};
+use std::collections::HashSet;
 
 /// What a kernel without `unsafe` was compiled with.
 #[derive(Debug)]
@@ -46,13 +50,14 @@ impl Agreed {
 
 /// Refuses what a kernel without `unsafe` must not reach: all of it at once. Returns what each was compiled with.
 pub fn check(context: &Context, module: &Module<'_>) -> Result<Vec<Agreed>, String> {
-    let mut code = reach::Code::new(context);
+    let mut code = reach::Code::new(context, HashSet::new());
     let (mut found, mut agreed) = (Vec::new(), Vec::new());
     for mark in module.globals() {
         let name = mark.name();
         let Some(kernel) = name.strip_prefix(marks::BLOCKWISE_KERNEL) else { continue };
         if let Some(function) = module.function(kernel) {
             found.extend(code.findings(kernel, function));
+            function.add_string_attribute(At::Function, marks::WITHOUT_UNSAFE, "");
             let bytes = entry::description(module, marks::BLOCKWISE_KERNEL, kernel)?;
             let numbers = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
             agreed.push(Agreed { kernel: kernel.to_owned(), numbers });
@@ -60,4 +65,17 @@ pub fn check(context: &Context, module: &Module<'_>) -> Result<Vec<Agreed>, Stri
         entry::delete_mark(module, mark)?;
     }
     if found.is_empty() { Ok(agreed) } else { Err(message::of(&mut found)) }
+}
+
+/// Refuses what a kernel without `unsafe` reaches of the standard library as it comes compiled: of all functions but those that
+/// were there before it was linked, `own`.
+pub fn check_standard_library(
+    context: &Context,
+    module: &Module<'_>,
+    own: HashSet<Value>,
+) -> Result<(), String> {
+    let mut code = reach::Code::new(context, own);
+    let kernels = module.functions().into_iter().filter(|f| f.has_string_attribute(marks::WITHOUT_UNSAFE));
+    let mut found: Vec<_> = kernels.flat_map(|kernel| code.findings(&kernel.name(), kernel)).collect();
+    if found.is_empty() { Ok(()) } else { Err(message::of(&mut found)) }
 }

@@ -2,7 +2,7 @@
 
 use super::uses::{self, Use};
 use crate::bitcode::packages::{is_of_the_standard_library, package_of};
-use crate::bitcode::{entry, marks, names};
+use crate::bitcode::{entry, marks, names, panics};
 use crate::llvm::{Context, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -76,15 +76,17 @@ pub struct Step {
 pub struct Code<'c> {
     context: &'c Context,
     single_thread: u32,
+    /// Functions whose instructions have been judged already.
+    judged: HashSet<Value>,
     events: HashMap<Value, Rc<[Event]>>,
     /// What library functions do with only library functions between.
     done_by: HashMap<Value, Rc<[Use]>>,
 }
 
 impl<'c> Code<'c> {
-    pub fn new(context: &'c Context) -> Self {
+    pub fn new(context: &'c Context, judged: HashSet<Value>) -> Self {
         let single_thread = context.sync_scope("singlethread");
-        Self { context, single_thread, events: HashMap::new(), done_by: HashMap::new() }
+        Self { context, single_thread, judged, events: HashMap::new(), done_by: HashMap::new() }
     }
 
     /// Every refused use of one kernel.
@@ -126,9 +128,15 @@ impl<'c> Code<'c> {
             return known.clone();
         }
         let mut events = Vec::new();
-        for instruction in function.instructions() {
+        let is_judged = self.judged.contains(&function);
+        // What panics and prints end in may do what it needs.
+        let instructions =
+            if panics::is_reporter(&function.name()) { Vec::new() } else { function.instructions() };
+        for instruction in instructions {
             let mut all = Vec::new();
-            all.extend(uses::of(instruction, self.single_thread).map(What::Does));
+            if !is_judged {
+                all.extend(uses::of(instruction, self.single_thread).map(What::Does));
+            }
             let callee = instruction.called();
             all.extend(callee.and_then(Value::as_function).map(What::Calls));
             // What is called is an operand, too.
