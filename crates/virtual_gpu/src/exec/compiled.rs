@@ -201,7 +201,8 @@ impl<'s> CodeEntry<'s> {
     /// Fills the state that code reads of the lanes that run next.
     #[inline(always)]
     fn begin(&mut self, running: Running) {
-        let Running { lanes, live, reconverge, spin_limit, converged, may_diverge, backward, steps, end } = running;
+        let Running { lanes, live, reconverge, spin_limit, converged, may_diverge, backward, steps, end } =
+            running;
         let state = &mut self.state;
         (state.lanes, state.live) = (lanes, live);
         (state.reconverge, state.spin_limit) = (reconverge, spin_limit);
