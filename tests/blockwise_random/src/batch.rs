@@ -205,10 +205,13 @@ fn changed(crates: &Path, folder: &Path, rule: &Rule) -> io::Result<PathBuf> {
     let copy = folder.join("blockwise");
     let _ = fs::remove_dir_all(&copy);
     copy_folder(&crates.join("blockwise/src"), &copy.join("src"))?;
+    let path_of = |name: &str| crates.join(name);
     let manifest = format!(
-        "[package]\nname = \"blockwise\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\ncuda_std = {{ path = {:?}, default-features = false }}\ntile = {{ path = {:?} }}\n",
-        crates.join("cuda_std"),
-        crates.join("tile")
+        "[package]\nname = \"blockwise\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[features]\nhost = []\n\n[dependencies]\n\
+         cuda_std = {{ path = {:?}, default-features = false }}\ncuda_std_macros = {{ path = {:?} }}\ntile = {{ path = {:?} }}\n",
+        path_of("cuda_std"),
+        path_of("cuda_std_macros"),
+        path_of("tile")
     );
     fs::write(copy.join("Cargo.toml"), manifest)?;
     let path = copy.join("src").join(rule.file);
