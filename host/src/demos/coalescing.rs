@@ -331,22 +331,26 @@ fn conversions(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let from_three = stage.upload("three arrays", &three)?;
     let from_four = stage.upload("four arrays", &four)?;
     let row = |kernel| row(stage, kernel, "", n);
-    // SAFETY of all four: the stage waits for the launch before source or target is used again.
+    // In all four the stage waits for the launch before source or target is used again.
     let mut rows = vec![
-        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| unsafe {
-            to_arrays_async(device, pitch, &from_points, to)
+        moved(stage, row("points_to_arrays"), &three, 24 * n, |to| {
+            // SAFETY: as above.
+            unsafe { to_arrays_async(device, pitch, &from_points, to) }
         })?
         .shows("12-byte structs become three arrays: 16 bytes a lane on both sides"),
-        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| unsafe {
-            to_structs_async(device, pitch, &from_three, to)
+        moved(stage, row("arrays_to_points"), &points, 24 * n, |to| {
+            // SAFETY: as above.
+            unsafe { to_structs_async(device, pitch, &from_three, to) }
         })?
         .shows("and back"),
-        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| unsafe {
-            to_arrays_async(device, pitch, &from_quads, to)
+        moved(stage, row("quads_to_arrays"), &four, 32 * n, |to| {
+            // SAFETY: as above.
+            unsafe { to_arrays_async(device, pitch, &from_quads, to) }
         })?
         .shows("16-byte structs: one chunk in nine stays unused, to keep 4 fields from one bank"),
-        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| unsafe {
-            to_structs_async(device, pitch, &from_four, to)
+        moved(stage, row("arrays_to_quads"), &quads, 32 * n, |to| {
+            // SAFETY: as above.
+            unsafe { to_structs_async(device, pitch, &from_four, to) }
         })?
         .shows("and back, through the same chunks"),
     ];

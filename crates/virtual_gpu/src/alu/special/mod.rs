@@ -40,7 +40,7 @@ static CUT_PRODUCTS: [[u8; 128]; 128] = {
 #[inline(always)]
 fn square(x: u32) -> u32 {
     let (high, low) = (x >> 9, x & 0x1ff);
-    (high * high >> 1) + u32::from(CUT_PRODUCTS[(high >> 1 & 0x7f) as usize][(low >> 2) as usize])
+    ((high * high) >> 1) + u32::from(CUT_PRODUCTS[(high >> 1 & 0x7f) as usize][(low >> 2) as usize])
 }
 
 /// A segment's quadratic at the bits that remain; `squared` is the square of those bits, moved to the top.
