@@ -99,7 +99,7 @@ pub struct MemoryOp {
     pub non_coherent: bool,
     /// The address is a multicast address.
     pub multimem: bool,
-    /// Bytes that a load uses, from bit 0 on: [`ALL_BYTES`], but for one that the compiler has widened.
+    /// Bytes that a load uses, from bit 0 on: all, but for one that the compiler has widened.
     pub used: u32,
 }
 
