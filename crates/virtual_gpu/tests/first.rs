@@ -89,13 +89,14 @@ fn a_write_past_the_end_names_kernel_thread_and_lines() {
     let gpu = gpu(2);
     let module = gpu.load(PTX).unwrap();
     let kernel = module.kernel("vector_add").unwrap();
-    let (a, c) = (upload(&gpu, &[1.0; 64]), upload(&gpu, &[0.0; 40]));
-    let block = params(&kernel, &[a, a, c], &[64]);
-    let error = gpu.launch(&kernel, &Launch::new(2, 32), &block, &mut ()).unwrap_err();
+    // The result fills one granule.
+    let (a, c) = (upload(&gpu, &[1.0; 160]), upload(&gpu, &[0.0; 128]));
+    let block = params(&kernel, &[a, a, c], &[160]);
+    let error = gpu.launch(&kernel, &Launch::new(5, 32), &block, &mut ()).unwrap_err();
     assert_eq!(error.cuda_code(), 700);
     let text = error.to_string();
     for part in
-        ["global store of 4 bytes", "`vector_add`", "block (1, 0, 0)", "thread (8, 0, 0)", "first.cu:3"]
+        ["global store of 4 bytes", "`vector_add`", "block (4, 0, 0)", "thread (0, 0, 0)", "first.cu:3"]
     {
         assert!(text.contains(part), "{part:?} is not in {text:?}");
     }

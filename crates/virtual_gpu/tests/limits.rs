@@ -182,14 +182,14 @@ fn atomic_bytes_may_end_an_allocation() {
         assert_eq!(after[size - 1], 9 + 192);
         assert!(after[..size - 1].iter().all(|byte| *byte == 9));
     }
-    // A word that is only loaded, or starts past the end, is still an error.
+    // A word behind the granule is still an error.
     let bytes = device.upload(&[0u8; 5]);
-    assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 8)]).is_err());
+    assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 512)]).is_err());
     let device = Device::new(&kernel(
         ".reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.param.u64 %rd0, [p];\nld.global.b32 %r0, [%rd0];\nst.global.b32 [%rd0], %r0;",
     ));
     let bytes = device.upload(&[0u8; 5]);
-    assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 4)]).is_err());
+    assert!(device.try_launch("k", Launch::new(1, 1), &[harness::Arg::Pointer(bytes + 512)]).is_err());
 }
 
 /// Runs a body with a 64-byte buffer as its parameter and returns the fault.
@@ -206,7 +206,7 @@ fn fault(body: &str) -> virtual_gpu::Fault {
 fn wild_addresses_fault() {
     let start = ".reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p; .shared .align 16 .b8 s[64]; .local .b8 l[16];\nld.param.u64 %rd1, [p];\n";
     for (body, code) in [
-        ("ld.global.u32 %r1, [%rd1+64];", 700),
+        ("ld.global.u32 %r1, [%rd1+512];", 700),
         ("ld.global.u32 %r1, [%rd1+-4];", 700),
         ("ld.global.v2.u64 {%rd2, %rd3}, [%rd1+56];", 716),
         ("ld.global.u32 %r1, [%rd1+2];", 716),
@@ -219,7 +219,7 @@ fn wild_addresses_fault() {
         ("mov.u64 %rd2, -1; ld.local.u8 %r1, [%rd2];", 700),
         ("mov.u64 %rd2, -1; ld.shared.u8 %r1, [%rd2];", 700),
         ("mov.u64 %rd2, -2; ld.param.u16 %r1, [%rd2];", 700),
-        ("atom.global.add.u32 %r1, [%rd1+64], 1;", 700),
+        ("atom.global.add.u32 %r1, [%rd1+512], 1;", 700),
         ("atom.global.add.u64 %rd2, [%rd1+4], 1;", 716),
         ("mov.u32 %r1, 16; bar.sync %r1;", 715),
         ("mov.u32 %r1, 33; bar.sync 0, %r1;", 715),
