@@ -77,9 +77,9 @@ const fn push(all: &mut [u64], at: &mut usize, numbers: &[u64]) {
 pub struct Numbers<'a> {
     /// The block's shape.
     pub block: &'a [u64],
-    /// What each parameter is.
+    /// The kind of each parameter.
     pub parameters: &'a [[u64; OF_PARAMETER]],
-    /// What is required of the parameters.
+    /// Relations that the parameters satisfy.
     pub relations: &'a [[u64; OF_RELATION]],
     /// A text of three lines: the package and its version, the path of the module, the signature's tokens.
     pub identity: &'a [u64],
@@ -95,7 +95,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// A number, so many chunks, and the rest.
+/// A number, that number of chunks, and the rest.
 fn chunks<const N: usize>(numbers: &[u64]) -> Option<(&[[u64; N]], &[u64])> {
     let (count, rest) = numbers.split_first()?;
     let all = usize::try_from(*count).ok()?.checked_mul(N)?;

@@ -67,12 +67,12 @@ memory! {
     impl[T: DeviceCopy] Counters<T>: *mut T, usize, "counters", NO_MAP;
 }
 
-/// What a slice to read is.
+/// The kind of a slice to read.
 pub const fn slice<T: DeviceCopy>() -> [u64; OF_PARAMETER] {
     T::CONTENT.parameter("slice", NO_MAP)
 }
 
-/// What a parameter is that is passed by value.
+/// The kind of a parameter passed by value.
 pub const fn value<T: DeviceCopy>() -> [u64; OF_PARAMETER] {
     T::CONTENT.parameter("value", NO_MAP)
 }
@@ -178,7 +178,7 @@ pub const fn has_value<P: HasValue>() {}
 /// Refuses a constant that is no unsigned number.
 pub const fn is_number<P: HasValue>(_: &P) {}
 
-/// What a parameter is.
+/// The kind of a parameter.
 pub type Numbers = [u64; OF_PARAMETER];
 
 /// A parameter that `#[kernel]` makes in shared memory.

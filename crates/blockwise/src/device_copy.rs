@@ -55,11 +55,11 @@ pub use cuda_std_macros::DeviceCopy;
     note = "a struct or enum of your own derives `Clone, Copy, DeviceCopy`; addresses of the host mean nothing on the device"
 )]
 pub unsafe trait DeviceCopy: Element {
-    /// What its bits mean.
+    /// The meaning of its bits.
     const CONTENT: Content;
 }
 
-/// What the bits of a type mean, for host and device to compare: its name, and the names, places and contents of its parts.
+/// The meaning of the bits of a type, for host and device to compare: its name, and the names, places and contents of its parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Content {
     /// The name of a primitive type, or 0.
