@@ -1,6 +1,6 @@
 //! What every command gets, and how it answers.
 
-use warpsmith_launch::Wish;
+use warpsmith_launch::DevicePreference;
 
 use crate::terminal;
 
@@ -40,7 +40,7 @@ impl Outcome {
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// The device asked for on the command line.
-    pub device: Wish,
+    pub device: DevicePreference,
 }
 
 /// `--json`, flattened into each command that has it. It may stand before the command, too.

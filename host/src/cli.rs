@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use warpsmith_launch::Wish;
+use warpsmith_launch::DevicePreference;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::commands;
@@ -27,7 +27,7 @@ pub struct Cli {
         hide_possible_values = true,
         display_order = 100
     )]
-    pub device: Option<Wish>,
+    pub device: Option<DevicePreference>,
 
     #[command(flatten)]
     output: Output,
@@ -48,14 +48,14 @@ Examples:
 Exit code: 0 all is well, 1 a result is wrong or a command failed, 2 the command line is wrong.";
 
 /// The words of `--device` and what they mean, for completions.
-fn device_parser() -> impl TypedValueParser<Value = Wish> {
+fn device_parser() -> impl TypedValueParser<Value = DevicePreference> {
     let words = [
         ("auto", "A real GPU when the driver reports one, else the virtual GPU"),
         ("gpu", "The real GPU, or an error that says what is missing"),
         ("virtual", "The virtual GPU built into this program"),
     ];
     PossibleValuesParser::new(words.map(|(word, help)| PossibleValue::new(word).help(help)))
-        .try_map(|word| word.parse::<Wish>())
+        .try_map(|word| word.parse::<DevicePreference>())
 }
 
 /// The commands, one file each in `commands/`.
@@ -205,7 +205,7 @@ mod tests {
     fn the_device_may_stand_before_or_after_the_command() {
         for line in ["warpsmith --device virtual list", "warpsmith list --device virtual"] {
             let cli = Cli::try_parse_from(line.split(' ')).unwrap();
-            assert_eq!(cli.device, Some(Wish::Virtual));
+            assert_eq!(cli.device, Some(DevicePreference::Virtual));
         }
     }
 

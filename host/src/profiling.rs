@@ -1,7 +1,7 @@
 //! The profile of one kernel: its demo, run on the virtual GPU for that kernel alone.
 
 use warpsmith_cuda::profile::LaunchProfile;
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 use crate::demos::{self, Stage};
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::terminal::Progress;
 /// Every launch of `kernel` in its demo at `size`, always on the virtual GPU.
 pub fn profile(kernel: &str, size: Option<Size>) -> anyhow::Result<Vec<LaunchProfile>> {
     registry::find(kernel)?;
-    profile_on(&Device::open(Wish::Virtual)?, kernel, size)
+    profile_on(&Device::open(DevicePreference::Virtual)?, kernel, size)
 }
 
 /// The same on a virtual device that is open already.

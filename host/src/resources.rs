@@ -10,7 +10,7 @@ use gpu_model::Capability;
 use gpu_model::profile::LaunchProfile;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_launch::{Description, Device, Doing};
+use warpsmith_launch::{Description, Device, ErrorContext};
 
 use crate::modules::LEVELS;
 use crate::programs;
@@ -62,7 +62,7 @@ impl Resources {
     pub fn of(device: &Device, kernel: &Description, capability: Capability) -> anyhow::Result<Self> {
         let name = kernel.name;
         let function = device.module(&LEVELS, name)?.function(name)?;
-        let attribute = |attribute| function.get_attribute(attribute).doing(format!("ask about `{name}`"));
+        let attribute = |attribute| function.get_attribute(attribute).context(format!("ask about `{name}`"));
         let static_shared = u32::try_from(attribute(FunctionAttribute::SharedMemorySizeBytes)?).unwrap_or(0);
         let own = device.limits().capability == (capability.major.into(), capability.minor.into());
         let (registers, registers_from) = if own && !device.is_virtual() {

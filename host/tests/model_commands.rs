@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use host::profiling::profile_on;
 use host::size::Size;
 use serde_json::Value;
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 fn warpsmith(line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_warpsmith"))
@@ -265,7 +265,7 @@ fn every_product_has_a_profile() {
     let products = ["product_", "tensor_", "hopper_"];
     let kernels = host::registry::kernels().map(|(_, kernel)| kernel.name);
     // One device: to read the modules takes longer than to run the kernels.
-    let device = Device::open(Wish::Virtual).unwrap();
+    let device = Device::open(DevicePreference::Virtual).unwrap();
     for kernel in kernels.filter(|kernel| products.iter().any(|product| kernel.starts_with(product))) {
         let profiles = profile_on(&device, kernel, Some(Size::One(64)))
             .unwrap_or_else(|error| panic!("{kernel}: {error}"));

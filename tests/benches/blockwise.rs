@@ -17,7 +17,7 @@ use cust::module::{Module, ModuleJitOption, OptLevel};
 use host::bench::{Enqueue, PairTimes, Plan};
 use host::modules::LEVELS;
 use serde::Serialize;
-use warpsmith_launch::{Device, Level, Levels, Wish};
+use warpsmith_launch::{Device, DevicePreference, Level, Levels};
 
 use pairs::{PAIRS, Pair, counted};
 use ready::Ready;
@@ -49,7 +49,7 @@ struct Report {
 fn main() -> anyhow::Result<ExitCode> {
     let (options, words): (Vec<_>, Vec<_>) =
         std::env::args().skip(1).partition(|word| word.starts_with("--"));
-    let device = Device::open(Wish::Gpu)?;
+    let device = Device::open(DevicePreference::Gpu)?;
     if options.iter().any(|option| option == "--once") {
         return once(&device);
     }

@@ -8,7 +8,7 @@ use warpsmith_launch::Device;
 
 /// What a process of a job does.
 pub fn work(what: &str, device: &Device, job: &Job) -> anyhow::Result<ExitCode> {
-    let rank = Communicator::of_job(device, job)?;
+    let rank = Communicator::from_job(device, job)?;
     match what {
         "cases" => return Ok(crate::work(&[rank])),
         // Calls without end, for who is killed meanwhile and who misses it.

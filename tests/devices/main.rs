@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpsmith_collectives::{Communicator, Job};
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 /// How long ranks wait for each other where none is to be missed: long enough for a machine with much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(300);
@@ -108,7 +108,7 @@ fn worker(task: &str) -> anyhow::Result<ExitCode> {
     let (Some(on), Some(devices), Some(what)) = (words.next(), words.next(), words.next()) else {
         anyhow::bail!("`{task}` is no task");
     };
-    let wish = if on == "gpu" { Wish::Gpu } else { Wish::Virtual };
+    let wish = if on == "gpu" { DevicePreference::Gpu } else { DevicePreference::Virtual };
     let wanted: usize = devices.parse()?;
     if let Some(job) = Job::from_environment()? {
         let device = Device::open_at(wish, if on == "gpu" { job.local_rank as u32 } else { 0 })?;
@@ -143,7 +143,7 @@ type Run = Arc<dyn Fn(On, usize) -> Result<(), Failed> + Send + Sync>;
 fn main() -> ExitCode {
     if let Ok(task) = std::env::var(WORKER) {
         if task.ends_with(" count") {
-            return match Device::count(Wish::Gpu) {
+            return match Device::count(DevicePreference::Gpu) {
                 Ok(count) => {
                     println!("{ANSWER}{count}");
                     ExitCode::SUCCESS

@@ -5,7 +5,7 @@ use host::data::{Random, transposed};
 use host::spread::{Matrices, Spread};
 use host::verify::exact;
 use warpsmith_collectives::Communicator;
-use warpsmith_distributed::{Carrier, GatheredProduct, SplitProduct, Team, Transpose, shares};
+use warpsmith_distributed::{DeviceGroup, GatheredProduct, SplitProduct, Transport, Transpose, shares};
 use warpsmith_launch::Bf16;
 
 use crate::Case;
@@ -23,21 +23,21 @@ pub const CASES: &[Case] = &[
 const SIZES: [(usize, usize, usize); 4] = [(128, 96, 64), (75, 53, 41), (3, 130, 17), (70, 1, 33)];
 
 /// By what data go where all ranks are this process's, and where they are not.
-fn carriers(ranks: &[Communicator<'_>]) -> &'static [Carrier] {
+fn transports(ranks: &[Communicator<'_>]) -> &'static [Transport] {
     if ranks.len() == ranks[0].size() {
-        &[Carrier::CopyEngines, Carrier::Collectives]
+        &[Transport::CopyEngines, Transport::Collectives]
     } else {
-        &[Carrier::Collectives]
+        &[Transport::Collectives]
     }
 }
 
 fn gathered<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
-    for &carrier in carriers(ranks) {
-        let team = Team::new(ranks, carrier)?;
+    for &transport in transports(ranks) {
+        let group = DeviceGroup::new(ranks, transport)?;
         for extents in SIZES {
             let matrices = Matrices::<I>::random(extents);
             let product = GatheredProduct::<I, I::C>::new(
-                &team,
+                &group,
                 extents,
                 (I::INPUT, I::OUTPUT),
                 |rows| matrices.rows(rows),
@@ -53,7 +53,11 @@ fn gathered<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
                 };
                 for (rank, c) in ranks.iter().zip(product.results()?) {
                     let verdict = matrices.check(shares(extents.0, rank.size(), rank.rank()), &c);
-                    ensure!(verdict.ok, "{extents:?} by {carrier:?}, overlap {overlap}: {:?}", verdict.wrong);
+                    ensure!(
+                        verdict.ok,
+                        "{extents:?} by {transport:?}, overlap {overlap}: {:?}",
+                        verdict.wrong
+                    );
                 }
             }
         }
@@ -62,12 +66,12 @@ fn gathered<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
 }
 
 fn split<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
-    let team = Team::new(ranks, Carrier::Collectives)?;
+    let group = DeviceGroup::new(ranks, Transport::Collectives)?;
     for extents in SIZES {
         let matrices = Matrices::<I>::random(extents);
         for pieces in [1, 3] {
             let (a, b) = (|part| matrices.part_of_a(part), |part| matrices.part_of_b(part));
-            let product = SplitProduct::<I>::new(&team, extents, I::INPUT, pieces, a, b)?;
+            let product = SplitProduct::<I>::new(&group, extents, I::INPUT, pieces, a, b)?;
             product.run()?;
             product.run()?;
             for (rank, c) in ranks.iter().zip(product.results()?) {
@@ -80,18 +84,18 @@ fn split<I: Spread>(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
 }
 
 fn transpose(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
-    for &carrier in carriers(ranks) {
-        let team = Team::new(ranks, carrier)?;
+    for &transport in transports(ranks) {
+        let group = DeviceGroup::new(ranks, transport)?;
         for (rows, cols, _) in SIZES {
             let matrix = Random::new(5).units(rows * cols);
             let own = |own: std::ops::Range<usize>| matrix[own.start * cols..own.end * cols].to_vec();
-            let mut transpose = Transpose::new(&team, (rows, cols), own)?;
+            let mut transpose = Transpose::new(&group, (rows, cols), own)?;
             transpose.run()?;
             let expected = transposed(&matrix, rows, cols);
             for (rank, result) in ranks.iter().zip(transpose.results()?) {
                 let own = shares(cols, rank.size(), rank.rank());
                 let verdict = exact(&result, &expected[own.start * rows..own.end * rows]);
-                ensure!(verdict.ok, "{rows} × {cols} by {carrier:?}: {:?}", verdict.wrong);
+                ensure!(verdict.ok, "{rows} × {cols} by {transport:?}: {:?}", verdict.wrong);
             }
         }
     }
@@ -102,21 +106,21 @@ fn transpose(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
 fn bytes_of_a_gathered_product(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
     let (size, extents) = (ranks[0].size(), (64, 96, 32));
     let matrices = Matrices::<f32>::random(extents);
-    for &carrier in carriers(ranks) {
-        let team = Team::new(ranks, carrier)?;
+    for &transport in transports(ranks) {
+        let group = DeviceGroup::new(ranks, transport)?;
         let (rows, columns) = (|range| matrices.rows(range), |range| matrices.columns(range));
         let types = (f32::INPUT, f32::OUTPUT);
-        let product = GatheredProduct::<f32, f32>::new(&team, extents, types, rows, columns)?;
+        let product = GatheredProduct::<f32, f32>::new(&group, extents, types, rows, columns)?;
         ranks.iter().for_each(|rank| drop(rank.traffic().take()));
         product.run()?;
-        team.synchronize()?;
+        group.synchronize()?;
         let counted = ranks[0].traffic().take();
-        ensure!(counted.len() == ranks.len() * (size - 1), "{carrier:?}: {} links", counted.len());
+        ensure!(counted.len() == ranks.len() * (size - 1), "{transport:?}: {} links", counted.len());
         for ((from, to), bytes) in counted {
             let columns = shares(extents.1, size, from).len();
             ensure!(
                 bytes == (columns * extents.2 * 4) as u64,
-                "{carrier:?}: {bytes} bytes from {from} to {to}"
+                "{transport:?}: {bytes} bytes from {from} to {to}"
             );
         }
     }

@@ -13,7 +13,7 @@ use warpsmith_cuda::entry::memory::*;
 use warpsmith_cuda::entry::modules::*;
 use warpsmith_cuda::entry::streams::*;
 use warpsmith_cuda::entry::textures::*;
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 pub const PAGE: u64 = 2 << 20;
 const HERE: CUmemLocation = CUmemLocation { r#type: 1, id: 0 };
@@ -55,7 +55,7 @@ macro_rules! call {
 }
 
 pub fn start() {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
+    choose(Some(DevicePreference::Virtual), Some("h200")).unwrap();
     call!(cuInit(0));
 }
 

@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 
 use host::terminal::Progress;
 use libtest_mimic::{Arguments, Failed, Trial};
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 /// What a case does.
 type Run = Box<dyn Fn(&Device) -> anyhow::Result<()> + Send + Sync>;
@@ -136,7 +136,7 @@ pub fn quiet() -> Progress {
 fn virtual_device() -> Result<&'static Device, Failed> {
     static DEVICE: OnceLock<Result<Device, String>> = OnceLock::new();
     let device = DEVICE
-        .get_or_init(|| Device::open(Wish::Virtual).map_err(|error| error.to_string()))
+        .get_or_init(|| Device::open(DevicePreference::Virtual).map_err(|error| error.to_string()))
         .as_ref()
         .map_err(Failed::from)?;
     device.enter()?;

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use libtest_mimic::Failed;
 use serde::{Deserialize, Serialize};
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 use crate::Case;
 
@@ -128,7 +128,7 @@ pub fn is_worker() -> bool {
 
 /// Opens the GPU, and runs the cases whose names come in, until no more do or one has failed.
 pub fn work(all: Vec<Case>) -> ExitCode {
-    let device = match Device::open(Wish::Gpu) {
+    let device = match Device::open(DevicePreference::Gpu) {
         Ok(device) => device,
         Err(error) => {
             answer(&Answer { error: Some(error.to_string()), last: true, capability: None });

@@ -7,7 +7,7 @@ use host::verify::{TensorInput, TensorOutput, TensorProduct};
 use warpsmith_kernels::gemm::{
     Automatic, Gemm, Input, Layout, Operands, Output, Plan, Problem, Request, variants,
 };
-use warpsmith_launch::{Bf16, Device, F16, Limits, Wish};
+use warpsmith_launch::{Bf16, Device, DevicePreference, F16, Limits};
 
 use crate::{Case, Needs};
 
@@ -146,7 +146,7 @@ pub fn cases() -> Vec<Case> {
             let shape = if device.is_virtual() { (152, 264, 328) } else { (1000, 1032, 2048) };
             let problem = Problem::new(shape, Input::F16, Output::F16, Layout::Tn);
             // The same device with a stream of its own.
-            let wish = if device.is_virtual() { Wish::Virtual } else { Wish::Gpu };
+            let wish = if device.is_virtual() { DevicePreference::Virtual } else { DevicePreference::Gpu };
             let other = Device::open(wish)?;
             let repeats = if device.is_virtual() { 1 } else { 30 };
             repeated::<F16, F16>(&[device, &other], name, &problem, repeats)

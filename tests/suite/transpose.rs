@@ -5,7 +5,7 @@ use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
 use host::verify::exact;
 use kernels_gpu::base::coalescing::Quad;
-use warpsmith_kernels::transpose::{self as library, For, Plan, Variant};
+use warpsmith_kernels::transpose::{self as library, Target, Plan, Variant};
 use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, F16};
 
 use crate::Case;
@@ -157,7 +157,7 @@ fn placed<T: DeviceCopy + Default + Sync + PartialEq + std::fmt::Debug>(
     };
     // What is picked elsewhere, too.
     let mut plans = vec![plan];
-    for chips in [For::Any, For::device(device.limits())] {
+    for chips in [Target::Any, Target::device(device.limits())] {
         let variants = if plan.variant() == Variant::Vectorised {
             vec![Variant::Vectorised]
         } else {

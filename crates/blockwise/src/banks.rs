@@ -1,35 +1,35 @@
-//! How many lanes of a warp meet in a bank of shared memory: known where a kernel is compiled, so that a kernel may assert it.
+//! Bank conflicts of shared memory as constants, which a kernel may assert.
 
 use ::tile::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled};
 
 use crate::{Element, Tile};
 
-/// Which element of a tile each thread of a block touches at once: thread (x, y) the one at row and column
+/// An access of all threads of a block to a tile: thread (x, y) touches the element at row and column
 /// `from` + x · `along_x` + y · `along_y`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Walk {
     /// The row and the column that thread (0, 0) touches.
     pub from: [usize; 2],
-    /// How many rows and columns the next thread along x is further.
+    /// Rows and columns from a thread to the next along x.
     pub along_x: [usize; 2],
-    /// How many rows and columns the next thread along y is further.
+    /// Rows and columns from a thread to the next along y.
     pub along_y: [usize; 2],
 }
 
 /// A layout of which it is known in constants where its elements lie.
 pub trait Banks<const ROWS: usize, const COLS: usize>: Layout<ROWS, COLS> + sealed::Sealed {
-    /// The same as [`Layout::place`].
+    /// [`Layout::place`], in constants.
     #[doc(hidden)]
     const PLACES: Places;
 }
 
-/// Where the elements of a tile lie.
+/// The places of a tile's elements.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub enum Places {
-    /// So many elements from one row to the next, and from one column to the next.
+    /// Elements from one row to the next, and from one column to the next.
     Lines { row: usize, col: usize },
-    /// Rows of so many, their columns permuted by exclusive or with the row.
+    /// Rows of `cols` elements, their columns permuted by exclusive or with the row.
     Permuted { cols: usize },
 }
 
@@ -63,7 +63,7 @@ banks! {
 }
 
 impl<T: Element, const ROWS: usize, const COLS: usize, L: Banks<ROWS, COLS>, P> Tile<T, ROWS, COLS, L, P> {
-    /// How many different words of one bank the lanes of a warp ask for at once, in the worst warp of a block of `W` × `H`: 1 is
+    /// The different words of one bank that the lanes of a warp ask for at once, in the worst warp of a block of `W` × `H`: 1 is
     /// free of conflicts. Lanes that ask for the same word are served together; of 8 bytes half a warp is at once, of 16 a quarter.
     ///
     /// ```
@@ -127,7 +127,7 @@ const fn with(words: &mut [usize; 32], count: usize, word: usize) -> usize {
     count + 1
 }
 
-/// How many of the words are in the bank that has most of them.
+/// The number of words in the fullest bank.
 const fn fullest(words: &[usize; 32], count: usize) -> usize {
     let (mut banks, mut most, mut i) = ([0; 32], 0, 0);
     while i < count {

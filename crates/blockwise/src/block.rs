@@ -76,7 +76,7 @@ unsafe impl<const W: usize, const H: usize, const D: usize> BlockToken for Block
 }
 
 impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
-    /// How many threads it has.
+    /// Its number of threads.
     pub const THREADS: usize = W * H * D;
 
     /// Its place in the grid along x.
@@ -116,7 +116,7 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     /// let diagonal = block.each(|t| t.x() == t.y());
     /// # }
     /// ```
-    /// What a thread knows stays with the threads: it cannot leave by a variable of the block.
+    /// A thread's value stays with the threads: it cannot leave by a variable of the block.
     ///
     /// ```compile_fail,E0594
     /// # use blockwise::prelude::*;
@@ -135,7 +135,7 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     /// them, and none writes. One tile, or a tuple of them, for which one wait does.
     #[inline(always)]
     pub fn share<F: Share>(&self, filled: F) -> F::Shared {
-        copies::wait(F::LATER);
+        copies::wait(F::PENDING);
         self.wait();
         // SAFETY: the barrier was just now.
         unsafe { filled.shared() }

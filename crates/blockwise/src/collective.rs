@@ -1,4 +1,4 @@
-//! What a block makes of the values of all its threads.
+//! Reductions and scans over the values of a block's threads.
 
 use crate::lane::Lane;
 use crate::{Block, Element, PerThread};
@@ -9,7 +9,7 @@ use crate::{Block, Element, PerThread};
 ///
 /// ```
 /// # use blockwise::prelude::*;
-/// /// What of each part of 256 elements is above the part's mean.
+/// /// The elements of each part of 256 that are above the part's mean.
 /// #[kernel]
 /// #[requires(x.len() == above.len())]
 /// pub fn above_the_mean(block: Block<256>, #[shared] mut scratch: Scratch<f32>, x: &[f32], mut above: SliceMut<f32>) {
@@ -52,7 +52,7 @@ impl<T: Element> Scratch<T> {
     }
 }
 
-/// What [`Block::scan`] makes of the values.
+/// The result of [`Block::scan`].
 ///
 /// ```
 /// # use blockwise::prelude::*;
@@ -129,7 +129,7 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
         })
     }
 
-    /// What each thread's value makes with those of the threads before it, in the order of their numbers. `zero` changes
+    /// The scan of the threads' values, in the order of their numbers. `zero` changes
     /// nothing, and `combine` is associative.
     #[inline(always)]
     pub fn scan<T: Lane>(
@@ -184,7 +184,7 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
         }
         let thread = self.thread().index();
         if thread % 32 == lane {
-            // SAFETY: there are at most 32 warps, each has an element, and nobody reads them any more.
+            // SAFETY: there are at most 32 warps, each has an element, and no thread reads them any more.
             unsafe { *scratch.first.add(thread / 32) = of_warp };
         }
         self.wait();

@@ -17,7 +17,7 @@ use crate::{Block, Lane, Matrix, Thread};
 
 /// The phase of a tile to which copies were started, not yet a group.
 pub enum Copying {}
-/// The phase of a tile whose copies are a group, after which at least `LATER` other groups began.
+/// The phase of a tile whose copies are a group, after which at least `PENDING` other groups began.
 ///
 /// ```
 /// # use blockwise::prelude::*;
@@ -25,7 +25,7 @@ pub enum Copying {}
 /// #[kernel]
 /// pub fn copied(block: Block<32, 8>, #[shared] tile: Tile<f32, 8, 32>, from: Matrix<f32>, mut to: MatrixMut<f32, Tiles<8, 32>>) {
 ///     let (row, col) = (block.y() * 8, block.x() * 32);
-///     let filling = block.begin(tile.copy_fours(&block, &from, |_, (y, four)| (row + y, col / 4 + four)));
+///     let filling = block.commit(tile.copy_fours(&block, &from, |_, (y, four)| (row + y, col / 4 + four)));
 ///     let elsewhere = block.each(|t| t.index() as f32);
 ///     let tile = block.share(filling); // waits for the copies, and for the block
 ///     to.write(&block, |t, (y, x)| tile.at(y, x) + elsewhere.of(t));
@@ -37,11 +37,11 @@ pub enum Copying {}
 /// # use blockwise::prelude::*;
 /// # #[kernel]
 /// # pub fn wrong(block: Block<32, 8>, #[shared] tile: Tile<f32, 8, 32>, from: Matrix<f32>) {
-/// let filling = block.begin(tile.copy_fours(&block, &from, |_, place| place));
+/// let filling = block.commit(tile.copy_fours(&block, &from, |_, place| place));
 /// block.each(|t| filling.at(t.y(), t.x()));
 /// # }
 /// ```
-pub enum Filling<const LATER: usize = 0> {}
+pub enum Filling<const PENDING: usize = 0> {}
 
 impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Tile<T, ROWS, COLS, L, Empty> {
     /// Starts copies of elements of a matrix: each thread says of the tile's elements that are its own where they come from,
@@ -101,13 +101,13 @@ impl<T: Lane, const ROWS: usize, const COLS: usize, L: RowByRow<ROWS, COLS>> Til
 impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     /// Makes a group of the copies that were started. One tile, or a tuple of them.
     #[inline(always)]
-    pub fn begin<C: Begin>(&self, copying: C) -> C::Filling {
+    pub fn commit<C: Commit>(&self, copying: C) -> C::Filling {
         copy::commit();
         // SAFETY: just now.
-        unsafe { copying.begun() }
+        unsafe { copying.committed() }
     }
 
-    /// As [`begin`](Self::begin), after an earlier group: only that one is waited for when it is shared, and this one goes on.
+    /// As [`commit`](Self::commit), after an earlier group: only that one is waited for when it is shared, and this one goes on.
     ///
     /// ```
     /// # use blockwise::prelude::*;
@@ -120,10 +120,10 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     ///     mut sums: MatrixMut<f32, Tiles<8, 32>>,
     /// ) {
     ///     let mut sum = block.each(|_| 0.0);
-    ///     let mut filling = block.begin(first.copy_fours(&block, &x, |_, (y, four)| (y, four)));
+    ///     let mut filling = block.commit(first.copy_fours(&block, &x, |_, (y, four)| (y, four)));
     ///     for row in (0..x.rows()).step_by(8) {
     ///         let next = empty.copy_fours(&block, &x, |_, (y, four)| (row + 8 + y, four));
-    ///         let (next, current) = block.begin_after(next, filling);
+    ///         let (next, current) = block.commit_after(next, filling);
     ///         let full = block.share(current); // waits for `current` alone
     ///         sum.update(&block, |t, sum| *sum += full.at(t.y(), t.x()));
     ///         (empty, filling) = (block.reuse(full), next);
@@ -132,10 +132,10 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     /// }
     /// ```
     #[inline(always)]
-    pub fn begin_after<C: Begin, E: Later>(&self, copying: C, earlier: E) -> (C::Filling, E::Later) {
+    pub fn commit_after<C: Commit, E: InFlight>(&self, copying: C, earlier: E) -> (C::Filling, E::Behind) {
         copy::commit();
         // SAFETY: a group began just now.
-        unsafe { (copying.begun(), earlier.later()) }
+        unsafe { (copying.committed(), earlier.behind()) }
     }
 }
 
@@ -145,46 +145,46 @@ impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     label = "no copies were started to it",
     note = "copies are started by `copy_fours` or `copy_down`"
 )]
-pub trait Begin: crate::phase::Sealed {
-    /// The same tiles, filling.
+pub trait Commit: crate::phase::Sealed {
+    /// The tiles in the phase `Filling`.
     type Filling;
     /// # Safety
     /// Their copies are a group, the last one.
     #[doc(hidden)]
-    unsafe fn begun(self) -> Self::Filling;
+    unsafe fn committed(self) -> Self::Filling;
 }
 
 /// Tiles whose copies are a group.
 #[diagnostic::on_unimplemented(
     message = "no other copies begin after those of `{Self}`",
     label = "not filling, or after three other groups",
-    note = "tiles that fill are made by `block.begin` and `block.begin_after`"
+    note = "tiles that fill are made by `block.commit` and `block.commit_after`"
 )]
-pub trait Later: crate::phase::Sealed {
-    /// The same tiles, after which one more group began.
-    type Later;
+pub trait InFlight: crate::phase::Sealed {
+    /// The tiles with one more group behind theirs.
+    type Behind;
     /// # Safety
     /// One more group began.
     #[doc(hidden)]
-    unsafe fn later(self) -> Self::Later;
+    unsafe fn behind(self) -> Self::Behind;
 }
 
-impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Begin
+impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Commit
     for Tile<T, ROWS, COLS, L, Copying>
 {
     type Filling = Tile<T, ROWS, COLS, L, Filling>;
     #[inline(always)]
-    unsafe fn begun(self) -> Self::Filling {
+    unsafe fn committed(self) -> Self::Filling {
         // SAFETY: the caller's promise.
         unsafe { Tile::from_raw(self.first()) }
     }
 }
 
-impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>, const LATER: usize> Share
-    for Tile<T, ROWS, COLS, L, Filling<LATER>>
+impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>, const PENDING: usize> Share
+    for Tile<T, ROWS, COLS, L, Filling<PENDING>>
 {
     type Shared = Tile<T, ROWS, COLS, L, Shared>;
-    const LATER: usize = LATER;
+    const PENDING: usize = PENDING;
     #[inline(always)]
     unsafe fn shared(self) -> Self::Shared {
         // SAFETY: the caller's promise.
@@ -192,21 +192,21 @@ impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>, const
     }
 }
 
-macro_rules! later {
+macro_rules! in_flight {
     ($($before:literal -> $after:literal;)*) => {$(
-        impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> Later
+        impl<T: Lane, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>> InFlight
             for Tile<T, ROWS, COLS, L, Filling<$before>>
         {
-            type Later = Tile<T, ROWS, COLS, L, Filling<$after>>;
+            type Behind = Tile<T, ROWS, COLS, L, Filling<$after>>;
             #[inline(always)]
-            unsafe fn later(self) -> Self::Later {
+            unsafe fn behind(self) -> Self::Behind {
                 // SAFETY: the caller's promise.
                 unsafe { Tile::from_raw(self.first()) }
             }
         }
     )*};
 }
-later! {
+in_flight! {
     0 -> 1;
     1 -> 2;
     2 -> 3;
@@ -214,25 +214,25 @@ later! {
 
 macro_rules! tuples {
     ($($tile:ident),+) => {
-        impl<$($tile: Begin),+> Begin for ($($tile,)+) {
+        impl<$($tile: Commit),+> Commit for ($($tile,)+) {
             type Filling = ($($tile::Filling,)+);
             #[inline(always)]
             #[allow(non_snake_case)]
-            unsafe fn begun(self) -> Self::Filling {
+            unsafe fn committed(self) -> Self::Filling {
                 let ($($tile,)+) = self;
                 // SAFETY: the caller's promise.
-                unsafe { ($($tile.begun(),)+) }
+                unsafe { ($($tile.committed(),)+) }
             }
         }
 
-        impl<$($tile: Later),+> Later for ($($tile,)+) {
-            type Later = ($($tile::Later,)+);
+        impl<$($tile: InFlight),+> InFlight for ($($tile,)+) {
+            type Behind = ($($tile::Behind,)+);
             #[inline(always)]
             #[allow(non_snake_case)]
-            unsafe fn later(self) -> Self::Later {
+            unsafe fn behind(self) -> Self::Behind {
                 let ($($tile,)+) = self;
                 // SAFETY: the caller's promise.
-                unsafe { ($($tile.later(),)+) }
+                unsafe { ($($tile.behind(),)+) }
             }
         }
     };
@@ -241,10 +241,10 @@ tuples!(A);
 tuples!(A, B);
 tuples!(A, B, C);
 
-/// Waits until at most so many groups are still on their way.
+/// Waits until at most `pending` groups are in flight: `cp.async.wait_group`.
 #[inline(always)]
-pub(crate) fn wait(later: usize) {
-    match later {
+pub(crate) fn wait(pending: usize) {
+    match pending {
         NO_COPIES => {}
         0 => copy::wait::<0>(),
         1 => copy::wait::<1>(),
@@ -313,10 +313,10 @@ mod copy {
     }
 
     #[inline(always)]
-    pub(super) fn wait<const LATER: u32>() {
+    pub(super) fn wait<const PENDING: u32>() {
         if asynchronous() {
             // SAFETY: the instruction has no precondition.
-            unsafe { __blockwise_ptx!("cp.async.wait_group {later};", later = imm(LATER)) };
+            unsafe { __blockwise_ptx!("cp.async.wait_group {pending};", pending = imm(PENDING)) };
         }
     }
 }
@@ -337,7 +337,7 @@ mod copy {
     pub(super) fn commit() {
         only_on_the_gpu();
     }
-    pub(super) fn wait<const LATER: u32>() {
+    pub(super) fn wait<const PENDING: u32>() {
         only_on_the_gpu();
     }
 }

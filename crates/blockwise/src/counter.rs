@@ -13,7 +13,7 @@ use crate::{Block, Element, Thread};
 ///
 /// ```
 /// # use blockwise::prelude::*;
-/// /// How often each byte is there.
+/// /// The frequency of each byte.
 /// #[kernel]
 /// pub fn histogram(block: Block<256>, bytes: &[u8], counts: Counters<u32>) {
 ///     let (mut first, all) = (block.x() * 256, 256 * block.grid()[0]);
@@ -27,7 +27,7 @@ use crate::{Block, Element, Thread};
 ///     }
 /// }
 /// ```
-/// Who comes first is told another number than the next one, so no block may go by it:
+/// The first thread is told another number than the next one, so no block may go by it:
 ///
 /// ```compile_fail,E0308
 /// # use blockwise::prelude::*;
@@ -50,7 +50,7 @@ unsafe impl<T: Element> Sync for Counters<T> {}
 ///
 /// ```
 /// # use blockwise::prelude::*;
-/// /// How many of a block's numbers have each remainder by 32.
+/// /// The frequency of each remainder by 32 among a block's numbers.
 /// #[kernel]
 /// pub fn remainders(block: Block<256>, #[shared] tile: Tile<u32, 1, 32>, x: &[u32], mut counts: SliceMut<u32, Part<32>>) {
 ///     let first = block.x() * 256;
@@ -80,8 +80,8 @@ pub enum Counting {}
 unsafe impl<T: Element, const ROWS: usize, const COLS: usize, L> Sync for Tile<T, ROWS, COLS, L, Counting> {}
 
 /// A number that atomics add to.
-pub trait Counted: Element + sealed::Atomic {}
-impl<T: Element + sealed::Atomic> Counted for T {}
+pub trait AtomicElement: Element + sealed::Atomic {}
+impl<T: Element + sealed::Atomic> AtomicElement for T {}
 
 mod sealed {
     /// The instructions, for global and for shared memory.
@@ -145,7 +145,7 @@ impl<T: Element> Counters<T> {
         Self { first, len }
     }
 
-    /// How many there are.
+    /// The number of counters.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
@@ -162,7 +162,7 @@ impl<T: Element> Counters<T> {
         value: T,
     ) -> T
     where
-        T: Counted,
+        T: AtomicElement,
     {
         assert!(i < self.len, "there is no such counter");
         // SAFETY: it is inside.
@@ -170,7 +170,7 @@ impl<T: Element> Counters<T> {
     }
 }
 
-impl<T: Counted, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>>
+impl<T: AtomicElement, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>>
     Tile<T, ROWS, COLS, L, Counting>
 {
     /// Adds to an element, and tells the thread what it was. Outside of the tile it panics.
@@ -191,7 +191,7 @@ impl<T: Counted, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>>
 impl<const W: usize, const H: usize, const D: usize> Block<W, H, D> {
     /// Waits until each thread has filled its part of the tile, and lets all threads add to all of it. [`Block::share`] ends that.
     #[inline(always)]
-    pub fn count<T: Counted, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>>(
+    pub fn count<T: AtomicElement, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>>(
         &self,
         filled: Tile<T, ROWS, COLS, L, Filled>,
     ) -> Tile<T, ROWS, COLS, L, Counting> {

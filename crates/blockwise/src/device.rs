@@ -1,8 +1,8 @@
-//! What the expansions of `#[kernel]` and `#[derive(DeviceCopy)]` name. Nothing here is for users.
+//! Items for the expansions of `#[kernel]` and `#[derive(DeviceCopy)]`. Nothing here is for users.
 
 use ::tile::Layout;
 
-use crate::agreement::{NO_MAP, OF_PARAMETER, word};
+use crate::fingerprint::{NO_MAP, OF_PARAMETER, word};
 use crate::linear::is_one_to_one;
 use crate::tile::Empty;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub use crate::BlockToken;
-pub use crate::agreement::{count, numbers};
+pub use crate::fingerprint::{count, numbers};
 pub use crate::requires::{HasExtents, HasValue};
 pub use crate::{__host_copy as host_copy, __shared as shared};
 pub use cuda_std;
@@ -20,7 +20,7 @@ pub use cust_core;
 /// A parameter of a blockwise kernel, as it travels: what it points to, and the rest of it by value.
 ///
 /// # Safety
-/// `Memory` is `()`, a pointer or a slice; `make` is the only way to the value. `AGREED` is the same for the same type only.
+/// `Memory` is `()`, a pointer or a slice; `make` is the only way to the value. `FINGERPRINT` is the same for the same type only.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel without `unsafe`",
     label = "not a parameter",
@@ -28,13 +28,13 @@ pub use cust_core;
     note = "else a kernel takes numbers, `&[T]` (written so, not by another name), `Matrix<T>`, `Counters<T>`, `SliceMut<T, …>` and `MatrixMut<T, …>`"
 )]
 pub unsafe trait Parameter: Sized {
-    /// What it points to.
+    /// Its pointer or slice.
     type Memory: Copy;
     /// The rest.
     type Value: Copy;
 
     /// The kind, the map, and the content of the elements.
-    const AGREED: [u64; OF_PARAMETER];
+    const FINGERPRINT: [u64; OF_PARAMETER];
 
     /// The constants of a linear map, which must suit the block.
     const LINEAR: Option<[usize; 5]> = None;
@@ -50,7 +50,7 @@ macro_rules! memory {
         unsafe impl<$($generics)*> Parameter for $parameter {
             type Memory = $memory;
             type Value = $value;
-            const AGREED: [u64; OF_PARAMETER] = T::CONTENT.parameter($kind, $map);
+            const FINGERPRINT: [u64; OF_PARAMETER] = T::CONTENT.parameter($kind, $map);
             $(const LINEAR: Option<[usize; 5]> = $linear;)?
             #[inline(always)]
             unsafe fn make(memory: $memory, value: &$value) -> Self {
@@ -96,7 +96,7 @@ macro_rules! marked {
         {
             type Memory = ();
             type Value = ();
-            const AGREED: [u64; OF_PARAMETER] = [0; OF_PARAMETER];
+            const FINGERPRINT: [u64; OF_PARAMETER] = [0; OF_PARAMETER];
             unsafe fn make((): (), (): &()) -> Self {
                 unreachable!()
             }
@@ -115,7 +115,7 @@ macro_rules! pointers {
         unsafe impl<T> Parameter for $pointer {
             type Memory = ();
             type Value = Self;
-            const AGREED: [u64; OF_PARAMETER] = [word("pointer"), 0, 0, 0, 0, 8, 8, 0, 0];
+            const FINGERPRINT: [u64; OF_PARAMETER] = [word("pointer"), 0, 0, 0, 0, 8, 8, 0, 0];
             #[inline(always)]
             unsafe fn make((): (), value: &Self) -> Self {
                 *value
@@ -145,8 +145,8 @@ macro_rules! primitives {
 primitives! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char }
 
 /// Refuses the constants of a linear map that do not suit the block, and elements that no buffer is aligned for.
-pub const fn fits(agreed: [u64; OF_PARAMETER], linear: Option<[usize; 5]>, block: [u32; 3]) {
-    let [.., align, _, _] = agreed;
+pub const fn fits(fingerprint: [u64; OF_PARAMETER], linear: Option<[usize; 5]>, block: [u32; 3]) {
+    let [.., align, _, _] = fingerprint;
     assert!(align <= 256, "what a kernel is passed is aligned to at most 256 bytes, as buffers are");
     if let Some(constants) = linear {
         is_one_to_one(constants, block);
@@ -179,7 +179,7 @@ pub const fn has_value<P: HasValue>() {}
 pub const fn is_number<P: HasValue>(_: &P) {}
 
 /// The kind of a parameter.
-pub type Numbers = [u64; OF_PARAMETER];
+pub type ParameterFingerprint = [u64; OF_PARAMETER];
 
 /// A parameter that `#[kernel]` makes in shared memory.
 ///
@@ -191,9 +191,9 @@ pub type Numbers = [u64; OF_PARAMETER];
     note = "a `#[shared]` parameter is an empty tile, as in `#[shared] tile: Tile<f32, 32, 32>`"
 )]
 pub unsafe trait SharedParameter {
-    /// What the memory holds.
+    /// The type of its elements.
     type Element;
-    /// How many of them.
+    /// The number of its elements.
     const LEN: usize;
     /// Whether it is the dynamic shared memory, of which there is one.
     const DYNAMIC: bool = false;

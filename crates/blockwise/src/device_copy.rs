@@ -1,4 +1,4 @@
-//! What a launch copies to the device: plain values, which host and device know alike.
+//! Values that a launch copies to the device, which host and device know alike.
 
 use core::marker::PhantomData;
 use core::mem::offset_of;
@@ -11,8 +11,8 @@ use cuda_std::__device::{bf16, f16};
 
 use crate::__device::{Parameter, value};
 use crate::Element;
-use crate::agreement::{OF_PARAMETER, word};
 use crate::digest::Digest;
+use crate::fingerprint::{OF_PARAMETER, word};
 
 pub use cuda_std_macros::DeviceCopy;
 
@@ -109,7 +109,7 @@ macro_rules! plain {
         unsafe impl<$($generics)*> Parameter for $ty {
             type Memory = ();
             type Value = Self;
-            const AGREED: [u64; OF_PARAMETER] = value::<Self>();
+            const FINGERPRINT: [u64; OF_PARAMETER] = value::<Self>();
             #[inline(always)]
             unsafe fn make((): (), value: &Self) -> Self {
                 *value

@@ -1,8 +1,8 @@
 //! A digest of texts and numbers in constants: SipHash-2-4 of 128 bits (Aumasson and Bernstein, 2012) under the key 0.
 //!
-//! A shorter or simpler one would do against chance; two types that somebody makes collide are to stay different, too.
+//! A shorter or simpler one would do against chance; types made to collide are to stay different, too.
 
-use crate::agreement::word_at;
+use crate::fingerprint::word_at;
 
 /// The state between two words.
 #[derive(Clone, Copy, Debug)]

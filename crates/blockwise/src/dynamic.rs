@@ -11,7 +11,7 @@ use crate::{Block, Element, Thread};
 
 /// The dynamic shared memory of a launch: a `#[shared]` parameter, one for a kernel, which is divided into tiles.
 ///
-/// How much there is the launch says (`warpsmith_launch::LaunchOptions::shared`). What is not enough panics.
+/// The launch says its size (`warpsmith_launch::LaunchOptions::shared`). Too little of it panics.
 ///
 /// ```
 /// # use blockwise::prelude::*;
@@ -87,7 +87,7 @@ impl<T: Element> Dynamic<T> {
         Self { first: dynamic_shared_mem(), len: dynamic_smem_size() as usize / size_of::<T>() }
     }
 
-    /// How many elements there is room for.
+    /// The number of elements that there is room for.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
@@ -109,13 +109,13 @@ impl<T: Element> Dynamic<T> {
 }
 
 impl<T: Element, P> DynamicTile<T, P> {
-    /// How many rows it has.
+    /// Its number of rows.
     #[inline(always)]
     pub fn rows(&self) -> usize {
         self.rows as usize
     }
 
-    /// How many columns it has.
+    /// Its number of columns.
     #[inline(always)]
     pub fn cols(&self) -> usize {
         self.cols as usize
@@ -186,7 +186,7 @@ impl<T: Element> DynamicTile<T, Empty> {
         (self.in_phase(), other.in_phase())
     }
 
-    /// How many elements the first thread owns, which has most.
+    /// The number of elements that the first thread owns, which has most.
     #[inline(always)]
     fn turns<const W: usize, const H: usize, const D: usize>(&self) -> u32 {
         (self.rows * self.cols).div_ceil(Block::<W, H, D>::THREADS as u32)
@@ -369,7 +369,7 @@ impl<T, P> Sealed for DynamicTile<T, P> {}
 
 impl<T: Element> Share for DynamicTile<T, Filled> {
     type Shared = DynamicTile<T, Shared>;
-    const LATER: usize = NO_COPIES;
+    const PENDING: usize = NO_COPIES;
     #[inline(always)]
     unsafe fn shared(self) -> Self::Shared {
         self.in_phase()

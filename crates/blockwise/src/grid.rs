@@ -1,23 +1,23 @@
-//! What the map of an output asks of the grid.
+//! Requirements of outputs' maps on the grid.
 
-/// What an output asks of the blocks along one axis.
+/// The number of blocks along one axis that an output requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// So many: the output has no parts for more, or two blocks would have one part.
+pub enum BlockCount {
+    /// This number: the output has no parts for more, or two blocks would have one part.
     Exactly(usize),
-    /// Any number; so many are a good one.
-    About(usize),
+    /// Any number; this is a good one.
+    Suggested(usize),
 }
 
-/// What an output asks of the grid, along x, y, z.
-pub type Demand = [Axis; 3];
+/// The grid that an output requires, along x, y, z.
+pub type GridRequirement = [BlockCount; 3];
 
 /// A line of blocks along x. Blocks that differ along y or z alone would own the same elements, so there are none.
-pub(crate) const fn line(x: Axis) -> Demand {
-    [x, Axis::Exactly(1), Axis::Exactly(1)]
+pub(crate) const fn line(x: BlockCount) -> GridRequirement {
+    [x, BlockCount::Exactly(1), BlockCount::Exactly(1)]
 }
 
-/// How a slice of `len` elements is divided among blocks. This crate's maps are the only ones: a wrong one would be a race.
+/// A map that divides a slice among blocks. Sealed: a wrong one would be a race.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a map by which a slice is divided",
     label = "its last type is not a map",
@@ -31,11 +31,11 @@ pub trait SliceMap: crate::output::Sealed {
     #[doc(hidden)]
     const LINEAR: Option<[usize; 5]> = None;
 
-    /// The grid that it asks for, of blocks of so many threads.
-    fn demand(len: usize, threads: usize) -> Demand;
+    /// The grid that it requires, of blocks of `threads` threads.
+    fn grid_requirement(len: usize, threads: usize) -> GridRequirement;
 }
 
-/// How a matrix is divided among blocks. This crate's maps are the only ones: a wrong one would be a race.
+/// A map that divides a matrix among blocks. Sealed: a wrong one would be a race.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a map by which a matrix is divided",
     label = "its last type is not a map",
@@ -49,8 +49,8 @@ pub trait MatrixMap: crate::output::Sealed {
     #[doc(hidden)]
     const LINEAR: Option<[usize; 5]> = None;
 
-    /// The grid that it asks for.
-    fn demand(rows: usize, cols: usize) -> Demand;
+    /// The grid that it requires.
+    fn grid_requirement(rows: usize, cols: usize) -> GridRequirement;
 }
 
 /// A kernel without `unsafe`, as `#[kernel]` describes it to the host.
@@ -58,14 +58,14 @@ pub trait MatrixMap: crate::output::Sealed {
 /// # Safety
 /// Whatever arguments of its types a launch passes, it keeps to its own memory.
 pub unsafe trait BlockwiseKernel: cuda_std::Kernel {
-    /// What the PTX must say of the kernel, too; see [`agreement`](crate::agreement).
-    const AGREED: &'static [u64];
+    /// The numbers that the PTX must repeat; see [`fingerprint`](crate::fingerprint).
+    const FINGERPRINT: &'static [u64];
 
-    /// What `#[requires(…)]` says, a text for each relation.
+    /// The text of each relation of `#[requires(…)]`.
     const RELATIONS: &'static [&'static str];
 
-    /// What `#[requires(…)]` says and the extents of the launch's arguments break.
-    fn broken(extents: &[crate::Extents]) -> Option<crate::Broken> {
-        crate::requires::broken(Self::AGREED, Self::RELATIONS, extents)
+    /// The first relation of `#[requires(…)]` that the extents of a launch's arguments do not satisfy.
+    fn unmet_requirement(extents: &[crate::Extents]) -> Option<crate::UnmetRequirement> {
+        crate::requires::unmet_requirement(Self::FINGERPRINT, Self::RELATIONS, extents)
     }
 }

@@ -15,14 +15,14 @@
 //! }
 //! ```
 //! [`Block<256>`](Block) is a token: it is no parameter of the launch, and says that blocks have 256 threads. The closure is
-//! what a thread does; it is handed its [`Thread`] and the index of the element that it owns. What the kernel `#[requires]` the
+//! what a thread does; it is handed its [`Thread`] and the index of the element that it owns. The relations that the kernel `#[requires]` the
 //! host tests before the launch, so no index is tested again.
 //!
-//! What differs by thread and outlives a closure is a [`PerThread`]: the block keeps it, and only threads open it.
+//! A value that differs by thread and outlives a closure is a [`PerThread`]: the block keeps it, and only threads open it.
 //!
 //! # Shared memory
 //! A [`Tile`] marked `#[shared]` goes from phase to phase, and each step takes it and gives it back. *Filled*: each element is
-//! computed by one thread. *Shared*: everybody reads, after a barrier. Then it may be *reused*, after another one.
+//! computed by one thread. *Shared*: all threads read, after a barrier. Then it may be *reused*, after another one.
 //!
 //! ```
 //! # use blockwise::prelude::*;
@@ -112,7 +112,6 @@ extern crate std;
 #[doc(hidden)]
 #[path = "device.rs"]
 pub mod __device;
-pub mod agreement;
 mod banks;
 mod block;
 mod collective;
@@ -121,6 +120,7 @@ mod counter;
 mod device_copy;
 mod digest;
 mod dynamic;
+pub mod fingerprint;
 mod grid;
 mod lane;
 mod linear;
@@ -144,26 +144,26 @@ pub use ::tile::{ColumnOrder, ColumnOrderPadded, Layout, Padded, Plain, Swizzled
 pub use banks::{Banks, Walk};
 pub use block::{Block, BlockToken};
 pub use collective::{Scan, Scratch};
-pub use copies::{Begin, Copying, Filling, Later};
-pub use counter::{Counted, Counters, Counting};
+pub use copies::{Commit, Copying, Filling, InFlight};
+pub use counter::{AtomicElement, Counters, Counting};
 pub use cuda_std::kernel;
 pub use device_copy::{Content, DeviceCopy};
 pub use dynamic::{Dynamic, DynamicTile, Elements, Pairs};
-pub use grid::{Axis, BlockwiseKernel, Demand, MatrixMap, SliceMap};
+pub use grid::{BlockCount, BlockwiseKernel, GridRequirement, MatrixMap, SliceMap};
 pub use lane::Lane;
 pub use linear::Linear;
 pub use matrix::Matrix;
 pub use output::{MatrixMut, Mirrored, OneEach, Part, Registers, Rows, SliceMut, Strided, Tiles, Turned};
 pub use per_thread::PerThread;
 pub use phase::{Reuse, Share};
-pub use requires::{Broken, Extents};
+pub use requires::{Extents, UnmetRequirement};
 pub use thread::Thread;
 pub use tile::{Empty, Filled, Shared, Tile};
 pub use vectors::RowByRow;
 pub use warp::Warp;
 
-/// What the elements of tiles and outputs are, and what threads keep: plain values, which any thread may copy. Structs of your own
-/// are, too.
+/// Elements of tiles and outputs, and values that threads keep: plain ones, which any thread may copy. Structs of your own are,
+/// too.
 ///
 /// ```
 /// # use blockwise::prelude::*;
@@ -173,7 +173,7 @@ pub use warp::Warp;
 ///     most: u32,
 /// }
 ///
-/// /// How far apart the elements before each are, in its part of 256, and it.
+/// /// The range of the elements up to each one, within its part of 256.
 /// #[kernel]
 /// #[requires(x.len() == apart.len())]
 /// pub fn apart(block: Block<256>, #[shared] tile: Tile<Extremes, 1, 256>, x: &[u32], mut apart: SliceMut<u32>) {
@@ -186,7 +186,7 @@ pub use warp::Warp;
 ///     });
 /// }
 /// ```
-/// What changes behind a shared reference is none: each thread would write where the others read.
+/// A type that changes behind a shared reference is none: each thread would write where the others read.
 ///
 /// ```compile_fail,E0277
 /// # use blockwise::prelude::*;

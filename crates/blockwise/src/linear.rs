@@ -1,8 +1,8 @@
 //! Linear maps: who owns an element is said by three constants, which are checked element by element where a kernel is compiled.
 
 use crate::Thread;
-use crate::agreement::word;
-use crate::grid::{Axis, Demand, MatrixMap, SliceMap, line};
+use crate::fingerprint::word;
+use crate::grid::{BlockCount, GridRequirement, MatrixMap, SliceMap, line};
 use crate::output::Sealed;
 
 /// Of a part of `R` × `C` elements, counted row by row, element `X` · x + `Y` · y + `K` · k is the one that thread (x, y) comes by
@@ -36,7 +36,7 @@ pub struct Linear<const R: usize, const C: usize, const X: usize, const Y: usize
 /// The constants of a linear map, in their order.
 pub type Constants = [usize; 5];
 
-/// A part has at most so many elements: the check goes through all of them.
+/// The largest part: the check goes through all of its elements.
 const MOST: usize = 1 << 16;
 
 /// Refuses constants by which not every element has one owner among a block's threads.
@@ -75,7 +75,7 @@ pub(crate) fn elements<
     t: Thread<'_, W, H, D>,
     mut visit: impl FnMut(usize, usize),
 ) {
-    // So many elements as there are, each inside and no one twice: each has one owner.
+    // As many places as elements, each inside and none twice: each element has one owner.
     const { is_one_to_one([R, C, X, Y, K], [W as u32, H as u32, D as u32]) }
     let first = X * t.x() + Y * (t.y() + H * t.z());
     for turn in 0..R * C / (W * H * D) {
@@ -96,8 +96,8 @@ impl<const R: usize, const C: usize, const X: usize, const Y: usize, const K: us
     const NUMBERS: [u64; 3] = [word("Linear"), R as u64, C as u64];
     const LINEAR: Option<Constants> = Some([R, C, X, Y, K]);
 
-    fn demand(len: usize, _: usize) -> Demand {
-        line(Axis::Exactly(len.div_ceil(R * C)))
+    fn grid_requirement(len: usize, _: usize) -> GridRequirement {
+        line(BlockCount::Exactly(len.div_ceil(R * C)))
     }
 }
 
@@ -107,8 +107,8 @@ impl<const R: usize, const C: usize, const X: usize, const Y: usize, const K: us
     const NUMBERS: [u64; 3] = [word("Linear"), R as u64, C as u64];
     const LINEAR: Option<Constants> = Some([R, C, X, Y, K]);
 
-    fn demand(rows: usize, cols: usize) -> Demand {
-        [Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(1)]
+    fn grid_requirement(rows: usize, cols: usize) -> GridRequirement {
+        [BlockCount::Exactly(cols.div_ceil(C)), BlockCount::Exactly(rows.div_ceil(R)), BlockCount::Exactly(1)]
     }
 }
 

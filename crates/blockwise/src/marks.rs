@@ -1,4 +1,4 @@
-//! What this crate asks of the GPU: each is an intrinsic under a name of this crate's own, by which the builder's check tells
+//! This crate's intrinsics. Each has a name of this crate's own, by which the builder's check tells
 //! a question that is asked here, at the level of a thread, from one that a kernel asks by itself.
 
 cuda_std::__intrinsics! {

@@ -4,7 +4,7 @@ use core::mem::transmute_copy;
 
 use ::tile::Vector;
 
-/// A row-major matrix in global memory that nobody writes while the kernel runs. On the host it is a `&DeviceMatrix<T>`.
+/// A row-major matrix in global memory that is not written while the kernel runs. On the host it is a `&DeviceMatrix<T>`.
 ///
 /// A slice to read is simply `&[T]`.
 ///
@@ -21,7 +21,7 @@ use ::tile::Vector;
 ///     });
 /// }
 /// ```
-/// Nobody writes to it, this kernel neither: then all threads read the same at any time, without a barrier.
+/// Nothing writes to it, this kernel neither, so all threads read the same at any time, without a barrier.
 ///
 /// ```compile_fail,E0070
 /// # use blockwise::prelude::*;
@@ -44,13 +44,13 @@ impl<T: Copy> Matrix<T> {
         Self { elements, rows, cols }
     }
 
-    /// How many rows it has.
+    /// Its number of rows.
     #[inline(always)]
     pub fn rows(&self) -> usize {
         self.rows as usize
     }
 
-    /// How many columns it has.
+    /// Its number of columns.
     #[inline(always)]
     pub fn cols(&self) -> usize {
         self.cols as usize
@@ -84,11 +84,11 @@ impl<T: Copy> Matrix<T> {
             return words.map(|word| unsafe { transmute_copy(&word) });
         }
         let left = self.cols - 4 * four;
-        // SAFETY: so many neighbours the row has left.
+        // SAFETY: the row has as many neighbours left.
         [0, 1, 2, 3].map(|i| if i < left { unsafe { *first.add(i as usize) } } else { outside })
     }
 
-    /// Where an element that is inside lies. By the bytes of a row, which a loop over rows computes once: of elements it would
+    /// The address of an element that is inside. By the bytes of a row, which a loop over rows computes once: of elements it would
     /// multiply each row's number by the size again, 7 of 62 instructions of a transpose.
     ///
     /// # Safety
@@ -105,7 +105,7 @@ impl<T: Copy> Matrix<T> {
         size_of::<T>() == 4 && self.cols.is_multiple_of(4) && self.elements.as_ptr().addr().is_multiple_of(16)
     }
 
-    /// Where an element lies, and whether it is inside: else it must not be read.
+    /// The address of an element, and whether it is inside: else it must not be read.
     #[inline(always)]
     pub(crate) fn place(&self, row: usize, col: usize) -> (*const T, bool) {
         let place = self.elements.as_ptr().wrapping_add(row.wrapping_mul(self.cols()).wrapping_add(col));

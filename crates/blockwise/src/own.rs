@@ -1,4 +1,4 @@
-//! Which thread computes which element of a tile: each element is one thread's.
+//! The owner of each element of a tile: one thread.
 
 use crate::Thread;
 

@@ -25,7 +25,7 @@ use crate::{Block, Element, Thread};
 /// }
 /// # }
 /// ```
-/// What all threads' values make together is the same for all, and the block may go by it:
+/// A reduction of all threads' values is the same for all, and the block may go by it:
 ///
 /// ```
 /// # use blockwise::prelude::*;
@@ -71,7 +71,7 @@ impl<T: Element> PerThread<T> {
         change(block.thread(), &mut self.value);
     }
 
-    /// What this thread brings to what a block or a warp does together.
+    /// This thread's contribution to a collective of the block or the warp.
     #[inline(always)]
     pub(crate) fn open(&self) -> T {
         self.value

@@ -5,7 +5,7 @@ use ::tile::Layout;
 use crate::tile::{Empty, Filled, Shared, Tile};
 use crate::{Counting, Element};
 
-/// What tiles say to whom nothing is copied: there is nothing to wait for.
+/// `PENDING` of tiles without copies: there is nothing to wait for.
 pub(crate) const NO_COPIES: usize = usize::MAX;
 
 mod sealed {
@@ -55,11 +55,11 @@ pub(crate) use sealed::Sealed;
     note = "a tile is filled, then shared, then reused"
 )]
 pub trait Share: Sealed {
-    /// The same tiles, read by all.
+    /// The tiles in the phase `Shared`.
     type Shared;
-    /// How many groups of copies may still be on their way, if any belongs to the tiles.
+    /// Groups of copies that may still be in flight, if any belongs to the tiles.
     #[doc(hidden)]
-    const LATER: usize;
+    const PENDING: usize;
     /// # Safety
     /// Each thread's part was filled before a barrier that all have passed.
     #[doc(hidden)]
@@ -73,7 +73,7 @@ pub trait Share: Sealed {
     note = "a tile is filled, then shared, then reused"
 )]
 pub trait Reuse: Sealed {
-    /// The same tiles, to be filled again.
+    /// The tiles in the phase `Empty`.
     type Empty;
     /// # Safety
     /// Each thread's reading was done before a barrier that all have passed.
@@ -99,8 +99,8 @@ macro_rules! phases {
     )*};
 }
 phases! {
-    Share: Filled -> shared = Shared { const LATER: usize = NO_COPIES; };
-    Share: Counting -> shared = Shared { const LATER: usize = NO_COPIES; };
+    Share: Filled -> shared = Shared { const PENDING: usize = NO_COPIES; };
+    Share: Counting -> shared = Shared { const PENDING: usize = NO_COPIES; };
     Reuse: Shared -> empty = Empty;
 }
 
@@ -122,7 +122,7 @@ macro_rules! tuples {
 
         impl<$($tile: Share),+> Share for ($($tile,)+) {
             type Shared = ($($tile::Shared,)+);
-            const LATER: usize = least(&[$($tile::LATER),+]);
+            const PENDING: usize = least(&[$($tile::PENDING),+]);
             #[inline(always)]
             #[allow(non_snake_case)]
             unsafe fn shared(self) -> Self::Shared {

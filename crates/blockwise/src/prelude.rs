@@ -1,4 +1,4 @@
-//! What kernels use: `use blockwise::prelude::*;`.
+//! The names that kernels use: `use blockwise::prelude::*;`.
 
 pub use crate::{
     Block, ColumnOrder, ColumnOrderPadded, Counters, DeviceCopy, Dynamic, Linear, Matrix, MatrixMut,

@@ -1,8 +1,8 @@
-//! What a kernel asks of its parameters' extents: the host tests it before the launch, and the kernel need not test it again.
+//! Requirements of a kernel on its parameters' extents: the host tests them before the launch, so the kernel need not.
 
 use core::any::Any;
 
-use crate::agreement::{Numbers, OF_RELATION, word};
+use crate::fingerprint::{Fingerprint, OF_RELATION, word};
 use crate::{Counters, Element, Matrix, MatrixMut, SliceMut};
 
 /// The extents of a parameter, as `#[requires(…)]` names them.
@@ -73,7 +73,7 @@ impl Extents {
 
 /// A relation between extents that does not hold, with both values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct UnmetRequirement {
     /// As the kernel says it: `a.len() == sum.len()`.
     pub relation: &'static str,
     /// The value of its left side.
@@ -84,8 +84,12 @@ pub struct Broken {
 
 /// The first relation of a kernel that the extents of a launch's arguments break. The host tests the very numbers that it has
 /// compared with the device's, so nothing else that a kernel's module holds can change what is tested.
-pub(crate) fn broken(agreed: &[u64], texts: &[&'static str], extents: &[Extents]) -> Option<Broken> {
-    let relations = Numbers::read(agreed).map_or(&[][..], |numbers| numbers.relations);
+pub(crate) fn unmet_requirement(
+    fingerprint: &[u64],
+    texts: &[&'static str],
+    extents: &[Extents],
+) -> Option<UnmetRequirement> {
+    let relations = Fingerprint::read(fingerprint).map_or(&[][..], |numbers| numbers.relations);
     relations.iter().zip(texts).find_map(|([operator, sides @ ..], relation)| {
         let _: &[u64; OF_RELATION - 1] = sides;
         let [left, right] = [&sides[..4], &sides[4..]].map(|side| sum(side, extents));
@@ -98,7 +102,7 @@ pub(crate) fn broken(agreed: &[u64], texts: &[&'static str], extents: &[Extents]
             _ => false,
         });
         let [left, right] = [left, right].map(|side| side.unwrap_or(usize::MAX));
-        (!holds).then_some(Broken { relation, left, right })
+        (!holds).then_some(UnmetRequirement { relation, left, right })
     })
 }
 

@@ -65,7 +65,7 @@ impl<const W: usize, const H: usize, const D: usize> Thread<'_, W, H, D> {
         self.x() + W * (self.y() + H * self.z())
     }
 
-    /// The same for a sum of 64 bits: 17 instructions of a copy instead of 18. Tried besides: places counted in bytes, 18; an index
+    /// [`index`](Self::index) for a sum of 64 bits: 17 instructions of a copy instead of 18. Tried besides: places counted in bytes, 18; an index
     /// of two halves of 32 bits, 22; one of 32 bits, 18, which would wrap. Machine code has as many with and without.
     #[inline(always)]
     pub(crate) fn long_index(self) -> usize {

@@ -29,7 +29,7 @@ use crate::{Block, Element, Linear, Thread};
 /// # #[kernel]
 /// # pub fn turn(block: Block<32, 8>, #[shared] tile: Tile<f32, 32, 32>, mut to: MatrixMut<f32, Mirrored<32, 32>>) {
 /// let tile = tile.fill(&block, |_, (y, x)| 0.0);
-/// to.write(&block, |_, (y, x)| tile.at(x, y)); // nobody has waited for the others' elements
+/// to.write(&block, |_, (y, x)| tile.at(x, y)); // before a barrier has waited for the others' elements
 /// # }
 /// ```
 pub struct Tile<T, const ROWS: usize, const COLS: usize, L = Plain, P = Empty> {
@@ -48,7 +48,7 @@ pub enum Shared {}
 unsafe impl<T: Element, const ROWS: usize, const COLS: usize, L> Sync for Tile<T, ROWS, COLS, L, Shared> {}
 
 impl<T: Element, const ROWS: usize, const COLS: usize, L: Layout<ROWS, COLS>, P> Tile<T, ROWS, COLS, L, P> {
-    /// How many elements of shared memory it takes.
+    /// The elements of shared memory that it takes.
     pub(crate) const LEN: usize = {
         assert!(size_of::<T>() > 0, "the elements of a tile have a size");
         L::LEN

@@ -53,7 +53,7 @@ mod sealed {
 }
 
 impl<T: Lane, const ROWS: usize, const COLS: usize, L: RowByRow<ROWS, COLS>, P> Tile<T, ROWS, COLS, L, P> {
-    /// Where four neighbours of a row lie: 4 · `four` and the three after it.
+    /// The address of four neighbours of a row: 4 · `four` and the three after it.
     ///
     /// # Safety
     /// They are inside the tile.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use warpsmith_launch::Stream;
 
-use crate::communicator::{Communicator, Engine};
+use crate::communicator::{Backend, Communicator};
 use crate::element::{Reduction, Type};
 use crate::error::Error;
 
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// How many elements a rank sends and receives, if the call counts `count`.
+    /// The numbers of elements that a rank sends and receives, if the call counts `count`.
     pub fn elements(self, count: usize, ranks: usize) -> (usize, usize) {
         let all = count * ranks;
         match self {
@@ -65,7 +65,7 @@ impl Kind {
 
 /// A call's arguments. `count` is what NCCL counts; for an all-to-all, the elements for one rank.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct CallArguments {
     pub kind: Kind,
     pub element: Type,
     pub count: usize,
@@ -73,7 +73,7 @@ pub(crate) struct Ask {
     pub receive: u64,
 }
 
-impl Ask {
+impl CallArguments {
     pub fn bytes(&self) -> usize {
         self.count * self.element.size()
     }
@@ -99,12 +99,12 @@ impl Ask {
 pub struct Call<'a> {
     pub(crate) rank: &'a Communicator<'a>,
     pub(crate) stream: &'a Stream,
-    pub(crate) ask: Ask,
+    pub(crate) arguments: CallArguments,
     pub(crate) buffers: PhantomData<&'a mut u8>,
 }
 
 impl<'a> Call<'a> {
-    /// The same on a stream of the rank's device other than the device's own.
+    /// Makes the call on another stream of the rank's device than the device's own.
     pub fn on(self, stream: &'a Stream) -> Self {
         Self { stream, ..self }
     }
@@ -124,7 +124,7 @@ pub fn together<'a>(calls: impl IntoIterator<Item = Call<'a>>) -> Result<(), Err
     calls.iter().map(|call| call.rank.finish(call.stream)).fold(made, Result::and)
 }
 
-/// The same, but only puts the calls on their streams, like a kernel's launch.
+/// Puts several calls on their streams as a group, without waiting, like a kernel's launch.
 ///
 /// # Safety
 /// Until the streams have done them, the buffers stay where they are, and nothing else writes what a call sends, or reaches what
@@ -135,17 +135,17 @@ pub unsafe fn together_async<'a>(calls: impl IntoIterator<Item = Call<'a>>) -> R
 
 fn enqueue(calls: &[Call<'_>]) -> Result<(), Error> {
     for call in calls {
-        call.rank.begin(&call.ask)?;
+        call.rank.begin(&call.arguments)?;
     }
     let Some(first) = calls.first() else { return Ok(()) };
-    let made = match &first.rank.engine {
-        Engine::Nccl(_) => crate::nccl_rank::launch(calls),
-        Engine::Copies(_) => crate::copies::launch(calls),
-        Engine::Messages(meeting) => crate::messages::launch(meeting, calls),
+    let made = match &first.rank.backend {
+        Backend::Nccl(_) => crate::nccl_rank::launch(calls),
+        Backend::Copies(_) => crate::copies::launch(calls),
+        Backend::Messages(rendezvous) => crate::messages::launch(rendezvous, calls),
     };
     for call in calls {
         match &made {
-            Ok(()) => call.rank.count_traffic(&call.ask),
+            Ok(()) => call.rank.count_traffic(&call.arguments),
             Err(error) => call.rank.fail(error),
         }
     }
@@ -154,14 +154,14 @@ fn enqueue(calls: &[Call<'_>]) -> Result<(), Error> {
 
 impl Communicator<'_> {
     /// Registers the start of a call. After an error the ranks no longer agree, so no more calls are made.
-    fn begin(&self, ask: &Ask) -> Result<(), Error> {
+    fn begin(&self, arguments: &CallArguments) -> Result<(), Error> {
         if let Some(error) = self.failed.get() {
             return Err(error.clone());
         }
         let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        *self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = ask.words();
-        if let Some(meeting) = &self.meeting {
-            meeting.come_to(number, &ask.words());
+        *self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = arguments.words();
+        if let Some(rendezvous) = &self.rendezvous {
+            rendezvous.announce(number, &arguments.words());
         }
         Ok(())
     }
@@ -170,24 +170,25 @@ impl Communicator<'_> {
     /// whatever frees memory.
     pub(crate) fn fail(&self, error: &Error) {
         let _ = self.failed.set(error.clone());
-        if let Engine::Nccl(member) = &self.engine {
+        if let Backend::Nccl(member) = &self.backend {
             member.abort();
         }
     }
 
     /// The minimum number of bytes the call moves between ranks, each rank's share counted at the receiver.
-    fn count_traffic(&self, ask: &Ask) {
+    fn count_traffic(&self, arguments: &CallArguments) {
         let (rank, size) = (self.rank, self.size);
         let others = || (0..size).filter(move |&other| other != rank);
-        let bytes = ask.bytes() as u64;
+        let bytes = arguments.bytes() as u64;
         let traffic: &Arc<crate::traffic::Traffic> = &self.traffic;
-        match ask.kind {
+        match arguments.kind {
             Kind::AllGather | Kind::AllToAll | Kind::ReduceScatter(_) => {
                 others().for_each(|other| traffic.count(other, rank, bytes));
             }
             // Each other rank's data for its own part, and the reduction of each other part.
             Kind::AllReduce(_) => {
-                let part = |of: usize| (parts(ask.count, size, of).len() * ask.element.size()) as u64;
+                let part =
+                    |of: usize| (parts(arguments.count, size, of).len() * arguments.element.size()) as u64;
                 others().for_each(|other| traffic.count(other, rank, part(rank) + part(other)));
             }
             Kind::Broadcast { root } if root != rank => traffic.count(root, rank, bytes),

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use warpsmith_launch::extra::peer;
 use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, Stream};
 
-use crate::call::{Ask, Call, Kind};
-use crate::copies::Team;
+use crate::call::{Call, CallArguments, Kind};
+use crate::copies::CopyGroup;
 use crate::element::{Element, Reduction};
-use crate::error::{Error, OnRank};
+use crate::error::{Error, RankContext};
 use crate::job::Job;
-use crate::meeting::Meeting;
-use crate::nccl_rank::Member;
+use crate::nccl_rank::NcclRank;
+use crate::rendezvous::Rendezvous;
 use crate::traffic::Traffic;
 
 /// A rank of a group that makes its calls together, and its device.
@@ -27,9 +27,9 @@ pub struct Communicator<'d> {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) timeout: Duration,
-    // Before the meeting: NCCL's communicator is destroyed while the others are still there.
-    pub(crate) engine: Engine,
-    pub(crate) meeting: Option<Arc<Meeting>>,
+    // Before the rendezvous: NCCL's communicator is destroyed while the others are still there.
+    pub(crate) backend: Backend,
+    pub(crate) rendezvous: Option<Arc<Rendezvous>>,
     pub(crate) traffic: Arc<Traffic>,
     /// Number of collective calls so far, the same on all ranks.
     pub(crate) calls: AtomicU64,
@@ -37,21 +37,21 @@ pub struct Communicator<'d> {
     pub(crate) failed: OnceLock<Error>,
 }
 
-/// Where the elements of a call lie.
-struct Region<'a, T> {
+/// Memory of a call's elements.
+struct CallBuffer<'a, T> {
     address: u64,
     len: usize,
     elements: PhantomData<(&'a mut (), T)>,
 }
 
-impl<T> Clone for Region<'_, T> {
+impl<T> Clone for CallBuffer<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for Region<'_, T> {}
+impl<T> Copy for CallBuffer<'_, T> {}
 
-impl<'a, T: Element> Region<'a, T> {
+impl<'a, T: Element> CallBuffer<'a, T> {
     fn read(elements: impl Into<BufferSlice<'a, T>>) -> Self {
         let elements = elements.into();
         let (address, len) = (elements.as_device_ptr().as_raw(), elements.len());
@@ -65,14 +65,14 @@ impl<'a, T: Element> Region<'a, T> {
     }
 }
 
-/// What carries out the calls.
-pub(crate) enum Engine {
+/// The implementation that carries out the calls.
+pub(crate) enum Backend {
     /// NCCL, on real devices.
-    Nccl(Member),
+    Nccl(NcclRank),
     /// Copies between virtual devices of one process.
-    Copies(Arc<Team>),
+    Copies(Arc<CopyGroup>),
     /// Messages between processes, each with a virtual device.
-    Messages(Arc<Meeting>),
+    Messages(Arc<Rendezvous>),
 }
 
 impl<'d> Communicator<'d> {
@@ -80,46 +80,46 @@ impl<'d> Communicator<'d> {
     ///
     /// A thread with several ranks makes their calls [together](crate::together).
     pub fn all(devices: &'d [Device], timeout: Duration) -> Result<Vec<Self>, Error> {
-        let _current = peer::Current::keep();
-        let engines: Vec<Engine> = match devices.first() {
+        let _current = peer::CurrentContextGuard::save();
+        let backends: Vec<Backend> = match devices.first() {
             Some(first) if !first.is_virtual() => {
-                Member::all(devices, timeout)?.into_iter().map(Engine::Nccl).collect()
+                NcclRank::all(devices, timeout)?.into_iter().map(Backend::Nccl).collect()
             }
             _ => {
-                let team = Arc::new(Team::new(devices.len(), timeout));
-                devices.iter().map(|_| Engine::Copies(team.clone())).collect()
+                let group = Arc::new(CopyGroup::new(devices.len(), timeout));
+                devices.iter().map(|_| Backend::Copies(group.clone())).collect()
             }
         };
         let traffic = Arc::new(Traffic::default());
-        let ranks = engines.into_iter().zip(devices).enumerate();
+        let ranks = backends.into_iter().zip(devices).enumerate();
         Ok(ranks
-            .map(|(rank, (engine, device))| {
-                Self::new(device, (rank, devices.len()), timeout, engine, None, traffic.clone())
+            .map(|(rank, (backend, device))| {
+                Self::new(device, (rank, devices.len()), timeout, backend, None, traffic.clone())
             })
             .collect())
     }
 
     /// This process's rank of a job. When this returns, all ranks have met.
-    pub fn of_job(device: &'d Device, job: &Job) -> Result<Self, Error> {
-        let meeting = Meeting::join(job)?;
-        let engine = match device.is_virtual() {
-            true => Engine::Messages(meeting.clone()),
-            false => Engine::Nccl(Member::of_job(device, &meeting)?),
+    pub fn from_job(device: &'d Device, job: &Job) -> Result<Self, Error> {
+        let rendezvous = Rendezvous::join(job)?;
+        let backend = match device.is_virtual() {
+            true => Backend::Messages(rendezvous.clone()),
+            false => Backend::Nccl(NcclRank::from_job(device, &rendezvous)?),
         };
         let traffic = Arc::new(Traffic::default());
-        Ok(Self::new(device, (job.rank, job.size), job.timeout, engine, Some(meeting), traffic))
+        Ok(Self::new(device, (job.rank, job.size), job.timeout, backend, Some(rendezvous), traffic))
     }
 
     fn new(
         device: &'d Device,
         (rank, size): (usize, usize),
         timeout: Duration,
-        engine: Engine,
-        meeting: Option<Arc<Meeting>>,
+        backend: Backend,
+        rendezvous: Option<Arc<Rendezvous>>,
         traffic: Arc<Traffic>,
     ) -> Self {
         let (calls, last, failed) = Default::default();
-        Self { device, rank, size, timeout, engine, meeting, traffic, calls, last, failed }
+        Self { device, rank, size, timeout, backend, rendezvous, traffic, calls, last, failed }
     }
 
     /// Its number, from 0.
@@ -144,12 +144,12 @@ impl<'d> Communicator<'d> {
         &self.traffic
     }
 
-    /// What carries out the calls, in words.
+    /// Its backend, in words.
     pub fn by(&self) -> String {
-        match &self.engine {
-            Engine::Nccl(member) => format!("NCCL {}", member.nccl.version()),
-            Engine::Copies(_) => "copies between virtual devices".into(),
-            Engine::Messages(_) => "messages between processes with a virtual device each".into(),
+        match &self.backend {
+            Backend::Nccl(member) => format!("NCCL {}", member.nccl.version()),
+            Backend::Copies(_) => "copies between virtual devices".into(),
+            Backend::Messages(_) => "messages between processes with a virtual device each".into(),
         }
     }
 
@@ -160,7 +160,7 @@ impl<'d> Communicator<'d> {
         receive: impl Into<BufferSliceMut<'a, T>>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        let (send, receive) = (Region::read(send), Region::written(receive));
+        let (send, receive) = (CallBuffer::read(send), CallBuffer::written(receive));
         self.call(Kind::AllReduce(how), send.len, Some(send), Some(receive))
     }
 
@@ -170,7 +170,7 @@ impl<'d> Communicator<'d> {
         buffer: impl Into<BufferSliceMut<'a, T>>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        let buffer = Region::written(buffer);
+        let buffer = CallBuffer::written(buffer);
         self.call(Kind::AllReduce(how), buffer.len, Some(buffer), Some(buffer))
     }
 
@@ -180,7 +180,7 @@ impl<'d> Communicator<'d> {
         send: impl Into<BufferSlice<'a, T>>,
         receive: impl Into<BufferSliceMut<'a, T>>,
     ) -> Result<Call<'a>, Error> {
-        let (send, receive) = (Region::read(send), Region::written(receive));
+        let (send, receive) = (CallBuffer::read(send), CallBuffer::written(receive));
         self.call(Kind::AllGather, send.len, Some(send), Some(receive))
     }
 
@@ -191,7 +191,7 @@ impl<'d> Communicator<'d> {
         receive: impl Into<BufferSliceMut<'a, T>>,
         how: Reduction,
     ) -> Result<Call<'a>, Error> {
-        let (send, receive) = (Region::read(send), Region::written(receive));
+        let (send, receive) = (CallBuffer::read(send), CallBuffer::written(receive));
         self.call(Kind::ReduceScatter(how), receive.len, Some(send), Some(receive))
     }
 
@@ -201,7 +201,7 @@ impl<'d> Communicator<'d> {
         buffer: impl Into<BufferSliceMut<'a, T>>,
         root: usize,
     ) -> Result<Call<'a>, Error> {
-        let buffer = Region::written(buffer);
+        let buffer = CallBuffer::written(buffer);
         self.call(Kind::Broadcast { root }, buffer.len, Some(buffer), Some(buffer))
     }
 
@@ -211,7 +211,7 @@ impl<'d> Communicator<'d> {
         send: impl Into<BufferSlice<'a, T>>,
         receive: impl Into<BufferSliceMut<'a, T>>,
     ) -> Result<Call<'a>, Error> {
-        let (send, receive) = (Region::read(send), Region::written(receive));
+        let (send, receive) = (CallBuffer::read(send), CallBuffer::written(receive));
         self.call(Kind::AllToAll, send.len / self.size, Some(send), Some(receive))
     }
 
@@ -221,7 +221,7 @@ impl<'d> Communicator<'d> {
         buffer: impl Into<BufferSlice<'a, T>>,
         to: usize,
     ) -> Result<Call<'a>, Error> {
-        let buffer = Region::read(buffer);
+        let buffer = CallBuffer::read(buffer);
         self.call(Kind::Send { to }, buffer.len, Some(buffer), None)
     }
 
@@ -231,7 +231,7 @@ impl<'d> Communicator<'d> {
         buffer: impl Into<BufferSliceMut<'a, T>>,
         from: usize,
     ) -> Result<Call<'a>, Error> {
-        let buffer = Region::written(buffer);
+        let buffer = CallBuffer::written(buffer);
         self.call(Kind::Receive { from }, buffer.len, None, Some(buffer))
     }
 
@@ -240,12 +240,13 @@ impl<'d> Communicator<'d> {
         &'a self,
         kind: Kind,
         count: usize,
-        send: Option<Region<'a, T>>,
-        receive: Option<Region<'a, T>>,
+        send: Option<CallBuffer<'a, T>>,
+        receive: Option<CallBuffer<'a, T>>,
     ) -> Result<Call<'a>, Error> {
-        let address = |region: Option<Region<'_, T>>| region.map_or(0, |region| region.address);
-        let ask = Ask { kind, element: T::TYPE, count, send: address(send), receive: address(receive) };
-        let refused = |problem| Err(Error::Call { rank: self.rank, call: ask.words(), problem });
+        let address = |region: Option<CallBuffer<'_, T>>| region.map_or(0, |region| region.address);
+        let arguments =
+            CallArguments { kind, element: T::TYPE, count, send: address(send), receive: address(receive) };
+        let refused = |problem| Err(Error::Call { rank: self.rank, call: arguments.words(), problem });
         if kind.other().is_some_and(|other| other >= self.size) {
             return refused(format!("there are {} ranks, which count from 0", self.size));
         }
@@ -257,7 +258,7 @@ impl<'d> Communicator<'d> {
                 ));
             }
         }
-        Ok(Call { rank: self, stream: self.device.stream(), ask, buffers: PhantomData })
+        Ok(Call { rank: self, stream: self.device.stream(), arguments, buffers: PhantomData })
     }
 
     /// Waits until all work on the device's stream is done, but if other ranks do not join a call, not longer than the
@@ -266,13 +267,14 @@ impl<'d> Communicator<'d> {
         self.synchronize_stream(self.device.stream())
     }
 
-    /// The same for another stream of the device.
+    /// [`synchronize`](Self::synchronize) for another stream of the device.
     pub fn synchronize_stream(&self, stream: &Stream) -> Result<(), Error> {
         if let Some(error) = self.failed.get() {
             return Err(error.clone());
         }
-        let waited = self
-            .watch(Instant::now() + self.timeout, || stream.is_done().on(self.rank, "wait for the stream"));
+        let waited = self.watch(Instant::now() + self.timeout, || {
+            stream.is_done().on_rank(self.rank, "wait for the stream")
+        });
         if let Err(error) = &waited {
             self.fail(error);
         }
@@ -283,10 +285,10 @@ impl<'d> Communicator<'d> {
     pub(crate) fn finish(&self, stream: &Stream) -> Result<(), Error> {
         let waited = self.synchronize_stream(stream);
         if waited.is_err() {
-            if let Engine::Nccl(member) = &self.engine {
+            if let Backend::Nccl(member) = &self.backend {
                 member.abort();
             }
-            let _current = peer::Current::keep();
+            let _current = peer::CurrentContextGuard::save();
             // Where the device has failed, nothing runs on it any more.
             let _ = self.device.enter().map(|()| stream.finish());
         }
@@ -305,10 +307,12 @@ impl<'d> Communicator<'d> {
                 return Ok(());
             }
             let (number, call) = self.now();
-            if let Some(missed) = self.meeting.as_ref().and_then(|meeting| meeting.missed(number, &call)) {
+            if let Some(missed) =
+                self.rendezvous.as_ref().and_then(|rendezvous| rendezvous.missed(number, &call))
+            {
                 return Err(missed);
             }
-            if let Engine::Nccl(member) = &self.engine {
+            if let Backend::Nccl(member) = &self.backend {
                 member.ask(self.rank, &call).map_err(|error| self.who(error, number, &call))?;
             }
             if Instant::now() > until {
@@ -329,8 +333,8 @@ impl<'d> Communicator<'d> {
     }
 
     fn late(&self, number: u64, call: &str) -> Error {
-        match &self.meeting {
-            Some(meeting) => meeting.late(number, call),
+        match &self.rendezvous {
+            Some(rendezvous) => rendezvous.late(number, call),
             None => Error::Late {
                 here: self.rank,
                 waited: self.timeout,
@@ -344,10 +348,10 @@ impl<'d> Communicator<'d> {
     /// NCCL often reports a problem before it is known which rank is gone; a moment later it is.
     fn who(&self, error: Error, number: u64, call: &str) -> Error {
         let until = Instant::now() + Duration::from_secs(2).min(self.timeout);
-        while let Some(meeting) = &self.meeting
+        while let Some(rendezvous) = &self.rendezvous
             && Instant::now() < until
         {
-            if let Some(missed) = meeting.missed(number, call) {
+            if let Some(missed) = rendezvous.missed(number, call) {
                 return missed;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -358,7 +362,7 @@ impl<'d> Communicator<'d> {
 
 impl Drop for Communicator<'_> {
     fn drop(&mut self) {
-        let Engine::Nccl(member) = &self.engine else { return };
+        let Backend::Nccl(member) = &self.backend else { return };
         // Do not wait for something that others may never reach.
         if !self.device.stream().is_done().unwrap_or(false) {
             member.abort();

@@ -77,7 +77,7 @@ elements! {
     i8: I8, u8: U8, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64, F16: F16, Bf16: Bf16,
 }
 
-/// How the elements of all ranks are combined, with NCCL's number.
+/// The operation that combines the elements of all ranks, with NCCL's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Reduction {

@@ -1,4 +1,4 @@
-//! What can go wrong between ranks.
+//! Errors between ranks.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub enum Error {
     Gone {
         /// The missing rank.
         rank: usize,
-        /// What is known about how it ended.
+        /// Known details of its end.
         how: String,
         /// The rank that reports it.
         here: usize,
@@ -22,13 +22,13 @@ pub enum Error {
     NeverCame {
         /// The missing ranks.
         ranks: Vec<usize>,
-        /// How many there should be.
+        /// The size of the job.
         size: usize,
         /// The meeting place.
         place: String,
         /// The rank that reports it.
         here: String,
-        /// How long it waited.
+        /// The time that it waited.
         waited: Duration,
     },
     /// Not all ranks made a call.
@@ -36,11 +36,11 @@ pub enum Error {
     Late {
         /// The waiting rank.
         here: usize,
-        /// How long it waited.
+        /// The time that it waited.
         waited: Duration,
         /// The call it waited for.
         call: String,
-        /// Which ranks have not made it, as far as is known.
+        /// The ranks that have not made it, as far as is known.
         behind: String,
     },
     /// Ranks make different calls.
@@ -62,20 +62,20 @@ pub enum Error {
     Job(String),
     /// Ranks cannot meet at this address.
     #[error("{0}")]
-    Meeting(String),
+    Rendezvous(String),
     /// A call with wrong buffers or a wrong rank.
     #[error("rank {rank} cannot {call}: {problem}")]
     Call {
         /// The rank that made it.
         rank: usize,
-        /// What it asks for.
+        /// The call.
         call: String,
         /// The violated condition, with both values.
         problem: String,
     },
     /// NCCL is not installed.
     #[error(transparent)]
-    NoNccl(#[from] crate::nccl::Missing),
+    NoNccl(#[from] crate::nccl::NcclUnavailable),
     /// NCCL returned an error.
     #[error("rank {rank}: NCCL answers {call} with \"{answer}\"{detail}")]
     Nccl {
@@ -109,19 +109,19 @@ pub(crate) fn named(ranks: &[usize]) -> String {
 }
 
 /// Adds the rank to a failed driver call.
-pub(crate) trait OnRank<T> {
-    fn on(self, rank: usize, doing: &str) -> Result<T, Error>;
+pub(crate) trait RankContext<T> {
+    fn on_rank(self, rank: usize, task: &str) -> Result<T, Error>;
 }
 
-impl<T> OnRank<T> for cust::error::CudaResult<T> {
-    fn on(self, rank: usize, doing: &str) -> Result<T, Error> {
-        self.map_err(|error| Error::Driver { rank, problem: format!("cannot {doing}: {error:?}") })
+impl<T> RankContext<T> for cust::error::CudaResult<T> {
+    fn on_rank(self, rank: usize, task: &str) -> Result<T, Error> {
+        self.map_err(|error| Error::Driver { rank, problem: format!("cannot {task}: {error:?}") })
     }
 }
 
-impl<T> OnRank<T> for Result<T, warpsmith_launch::Error> {
-    fn on(self, rank: usize, doing: &str) -> Result<T, Error> {
-        self.map_err(|error| Error::Driver { rank, problem: format!("could not {doing}: {error}") })
+impl<T> RankContext<T> for Result<T, warpsmith_launch::Error> {
+    fn on_rank(self, rank: usize, task: &str) -> Result<T, Error> {
+        self.map_err(|error| Error::Driver { rank, problem: format!("could not {task}: {error}") })
     }
 }
 

@@ -18,17 +18,17 @@ pub(crate) fn greeting(job: &Job) -> String {
     format!("warpsmith ranks 1 {:016x}", job.program)
 }
 
-/// How long a newcomer may take to introduce itself.
+/// Limit for a newcomer's introduction.
 pub(crate) const INTRODUCTION: Duration = Duration::from_secs(2);
 
 pub(crate) struct Hub {
     job: Job,
     /// Connections for writing to each rank that is here.
-    seats: Mutex<Vec<Seat>>,
+    seats: Mutex<Vec<RankSlot>>,
     left: Condvar,
 }
 
-enum Seat {
+enum RankSlot {
     Empty,
     Taken(Arc<Mutex<TcpStream>>),
     Left,
@@ -38,15 +38,15 @@ impl Hub {
     /// Opens the hub, at the first free port of the job's.
     pub fn open(job: &Job) -> Result<(Arc<Self>, SocketAddr), Error> {
         let listener = listen(job)?;
-        let address = listener.local_addr().map_err(|error| Error::Meeting(error.to_string()))?;
-        let seats = (0..job.size).map(|_| Seat::Empty).collect();
+        let address = listener.local_addr().map_err(|error| Error::Rendezvous(error.to_string()))?;
+        let seats = (0..job.size).map(|_| RankSlot::Empty).collect();
         let hub = Arc::new(Self { job: job.clone(), seats: Mutex::new(seats), left: Condvar::new() });
         let desk = hub.clone();
         std::thread::spawn(move || desk.receive(&listener));
         Ok((hub, address))
     }
 
-    fn seats(&self) -> MutexGuard<'_, Vec<Seat>> {
+    fn seats(&self) -> MutexGuard<'_, Vec<RankSlot>> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -72,7 +72,7 @@ impl Hub {
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
-            if self.seats().iter().all(|seat| matches!(seat, Seat::Left)) {
+            if self.seats().iter().all(|seat| matches!(seat, RankSlot::Left)) {
                 return;
             }
         }
@@ -91,7 +91,7 @@ impl Hub {
         let mut seats = self.seats();
         let refusal = match (&rank, &size) {
             (Ok(rank), Ok(size)) if *size == seats.len() => match seats.get(*rank) {
-                Some(Seat::Empty) => None,
+                Some(RankSlot::Empty) => None,
                 Some(_) => Some(format!("rank {rank} is here already")),
                 None => Some(format!("there are {size} ranks, none is {rank}")),
             },
@@ -104,12 +104,13 @@ impl Hub {
         writeln!(stream, "welcome")?;
         stream.set_read_timeout(Some(self.job.timeout.max(INTRODUCTION)))?;
         let rank = rank.unwrap_or_default();
-        seats[rank] = Seat::Taken(Arc::new(Mutex::new(stream.try_clone()?)));
+        seats[rank] = RankSlot::Taken(Arc::new(Mutex::new(stream.try_clone()?)));
         Ok((rank, stream))
     }
 
     fn tell_who_is_missing(&self) {
-        let is_empty = |(rank, seat): (usize, &Seat)| matches!(seat, Seat::Empty).then_some(rank as u32);
+        let is_empty =
+            |(rank, seat): (usize, &RankSlot)| matches!(seat, RankSlot::Empty).then_some(rank as u32);
         let missing: Vec<u32> = self.seats().iter().enumerate().filter_map(is_empty).collect();
         let content = missing.into_iter().flat_map(u32::to_le_bytes).collect();
         self.to_all(&Frame::new(Purpose::Missing, 0, 0, 0, content));
@@ -117,7 +118,7 @@ impl Hub {
 
     /// Forwards what a rank sends, until it ends.
     fn serve(&self, rank: usize, mut stream: TcpStream) {
-        let fate = loop {
+        let end = loop {
             match Frame::read(&mut stream) {
                 Ok(frame) if frame.purpose == Purpose::Bye => break frame,
                 Ok(frame) if frame.purpose == Purpose::Data => self.pass_on(&frame),
@@ -136,14 +137,14 @@ impl Hub {
                 }
             }
         };
-        self.seats()[rank] = Seat::Left;
-        self.to_all(&fate);
+        self.seats()[rank] = RankSlot::Left;
+        self.to_all(&end);
         self.left.notify_all();
     }
 
     fn pass_on(&self, frame: &Frame) {
         let seat = match self.seats().get(frame.to as usize) {
-            Some(Seat::Taken(stream)) => stream.clone(),
+            Some(RankSlot::Taken(stream)) => stream.clone(),
             // Its sender will learn of that, too.
             _ => return,
         };
@@ -155,7 +156,7 @@ impl Hub {
         let taken: Vec<_> = self
             .seats()
             .iter()
-            .filter_map(|seat| if let Seat::Taken(stream) = seat { Some(stream.clone()) } else { None })
+            .filter_map(|seat| if let RankSlot::Taken(stream) = seat { Some(stream.clone()) } else { None })
             .collect();
         for seat in taken {
             let _ = frame.write(&mut *seat.lock().unwrap_or_else(PoisonError::into_inner));
@@ -166,7 +167,7 @@ impl Hub {
     pub fn wait_until_empty(&self, at_most: Duration) {
         let until = Instant::now() + at_most;
         let mut seats = self.seats();
-        while seats.iter().any(|seat| matches!(seat, Seat::Taken(_))) {
+        while seats.iter().any(|seat| matches!(seat, RankSlot::Taken(_))) {
             let Some(remains) = until.checked_duration_since(Instant::now()) else { return };
             let waited = self.left.wait_timeout(seats, remains.min(Duration::from_millis(100)));
             seats = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -175,7 +176,7 @@ impl Hub {
 
     /// Closes a hub at which not all ranks have met.
     pub fn close(&self) {
-        self.seats().iter_mut().for_each(|seat| *seat = Seat::Left);
+        self.seats().iter_mut().for_each(|seat| *seat = RankSlot::Left);
     }
 }
 
@@ -183,7 +184,7 @@ impl Hub {
 fn listen(job: &Job) -> Result<TcpListener, Error> {
     let first = (job.address.as_str(), *job.ports.start()).to_socket_addrs();
     let first = first.ok().and_then(|mut all| all.next()).ok_or_else(|| {
-        Error::Meeting(format!("MASTER_ADDR is `{}`, which is not a machine known here", job.address))
+        Error::Rendezvous(format!("MASTER_ADDR is `{}`, which is not a machine known here", job.address))
     })?;
     let ip = match first.ip() {
         local if local.is_loopback() => local,
@@ -197,7 +198,7 @@ fn listen(job: &Job) -> Result<TcpListener, Error> {
             Err(error) => reason = error.to_string(),
         }
     }
-    Err(Error::Meeting(format!(
+    Err(Error::Rendezvous(format!(
         "rank 0 cannot listen at {}: {reason}. If another program meets there, give this one another MASTER_PORT",
         job.place()
     )))

@@ -16,11 +16,11 @@ pub struct Job {
     pub local_rank: usize,
     /// The machine of rank 0.
     pub address: String,
-    /// Where rank 0 listens: the first of these ports that is free and belongs to this program.
+    /// Ports at which rank 0 listens: at the first that is free and belongs to this program.
     pub ports: std::ops::RangeInclusive<u16>,
     /// Identifies the program among others that run at the same time.
     pub program: u64,
-    /// How long a rank waits for others: at the meeting, and in each call.
+    /// Limit for waiting for others: at the rendezvous, and in each call.
     pub timeout: Duration,
 }
 
@@ -31,7 +31,7 @@ const LOCAL: [&str; 4] = ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCAL
 /// Variables that tell one run from another.
 const RUN: [&str; 5] =
     ["WARPSMITH_JOB", "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"];
-/// How far above `MASTER_PORT` rank 0 may listen if torchrun itself listens there.
+/// Ports above `MASTER_PORT` at which rank 0 may listen if torchrun itself listens there.
 const BEHIND: u16 = 16;
 
 impl Job {
@@ -95,7 +95,7 @@ impl Job {
         Ok(Some(Self { rank, size, local_rank, address, ports, program: program.finish(), timeout }))
     }
 
-    /// Where they meet, for messages.
+    /// The meeting place, for messages.
     pub fn place(&self) -> String {
         match (self.ports.start(), self.ports.end()) {
             (first, last) if first == last => format!("{}:{first}", self.address),
@@ -119,7 +119,7 @@ mod tests {
         [("RANK", "1"), ("WORLD_SIZE", "4"), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "4000")];
 
     #[test]
-    fn whoever_starts_them_ranks_know_who_they_are() {
+    fn ranks_know_their_numbers_from_each_launchers_variables() {
         let plain = job(&BY_HAND).unwrap().unwrap();
         assert_eq!((plain.rank, plain.size, plain.local_rank, plain.ports.clone()), (1, 4, 1, 4000..=4000));
         let torchrun = [

@@ -1,7 +1,7 @@
 //! Several GPUs that work together: NCCL's calls on devices' buffers and streams.
 //!
 //! - [`Communicator`] is a rank: a device among others, all of one process ([`Communicator::all`]) or one per process
-//!   ([`Communicator::of_job`], from the variables of `torchrun`, `mpirun` and Slurm: see [`Job`]).
+//!   ([`Communicator::from_job`], from the variables of `torchrun`, `mpirun` and Slurm: see [`Job`]).
 //! - [`Call`] is what a rank asks of all others, or of one; [`together`] makes several as a group, and waits
 //!   for them; [`together_async`] does not.
 //! - [`Error`] names the rank and the call: a rank that died, one that never came, one that makes a different call.
@@ -14,10 +14,10 @@
 //! use std::time::Duration;
 //!
 //! use warpsmith_collectives::{Communicator, Reduction, together};
-//! use warpsmith_launch::{Device, Wish};
+//! use warpsmith_launch::{Device, DevicePreference};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let devices = Device::all(Wish::Virtual)?; // as many as WARPSMITH_DEVICES says
+//! let devices = Device::all(DevicePreference::Virtual)?; // as many as WARPSMITH_DEVICES says
 //! let ranks = Communicator::all(&devices, Duration::from_secs(60))?;
 //! let mut buffers = devices.iter().map(|device| device.upload(&[1.0f32; 1000])).collect::<Result<Vec<_>, _>>()?;
 //! let calls = ranks.iter().zip(&mut buffers).map(|(rank, x)| rank.all_reduce_in_place(x, Reduction::Sum));
@@ -37,10 +37,10 @@ mod error;
 mod frame;
 mod hub;
 mod job;
-mod meeting;
 mod messages;
 mod nccl;
 mod nccl_rank;
+mod rendezvous;
 mod traffic;
 
 pub use call::{Call, Kind, parts, together, together_async};
@@ -48,5 +48,5 @@ pub use communicator::Communicator;
 pub use element::{Element, Reduction, Type};
 pub use error::Error;
 pub use job::Job;
-pub use nccl::{Missing, Nccl};
+pub use nccl::{Nccl, NcclUnavailable};
 pub use traffic::Traffic;

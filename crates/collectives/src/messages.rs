@@ -9,39 +9,42 @@ use std::time::Instant;
 
 use cust::memory::{CopyDestination, DevicePointer, DeviceSlice};
 
-use crate::call::{Ask, Call, Kind, parts};
+use crate::call::{Call, CallArguments, Kind, parts};
 use crate::communicator::Communicator;
 use crate::element::Reduction;
-use crate::error::{Error, OnRank};
-use crate::meeting::Meeting;
+use crate::error::{Error, RankContext};
+use crate::rendezvous::Rendezvous;
 
 /// Sends have no call number shared by all ranks: those from one rank to another are matched in order.
 const PAIRWISE: u64 = u64::MAX;
 
 /// Makes calls: sends first, so that a group's receives can wait for each other's.
-pub(crate) fn launch(meeting: &Arc<Meeting>, calls: &[Call<'_>]) -> Result<(), Error> {
-    let is = |kind: fn(&Kind) -> bool| calls.iter().filter(move |call| kind(&call.ask.kind));
+pub(crate) fn launch(rendezvous: &Arc<Rendezvous>, calls: &[Call<'_>]) -> Result<(), Error> {
+    let is = |kind: fn(&Kind) -> bool| calls.iter().filter(move |call| kind(&call.arguments.kind));
     for call in is(|kind| matches!(kind, Kind::Send { .. })) {
-        let Kind::Send { to } = call.ask.kind else { continue };
-        let bytes = Exchange::new(meeting, call)?.read(call.ask.send, call.ask.bytes())?;
-        meeting.send(to, PAIRWISE, headed(&pairwise(&call.ask), &bytes));
+        let Kind::Send { to } = call.arguments.kind else { continue };
+        let bytes = Exchange::new(rendezvous, call)?.read(call.arguments.send, call.arguments.bytes())?;
+        rendezvous.send(to, PAIRWISE, headed(&pairwise(&call.arguments), &bytes));
     }
     for call in is(|kind| !matches!(kind, Kind::Send { .. } | Kind::Receive { .. })) {
-        Exchange::new(meeting, call)?.collective()?;
+        Exchange::new(rendezvous, call)?.collective()?;
     }
     for call in is(|kind| matches!(kind, Kind::Receive { .. })) {
-        let Kind::Receive { from } = call.ask.kind else { continue };
-        let exchange =
-            Exchange { number: PAIRWISE, words: pairwise(&call.ask), ..Exchange::new(meeting, call)? };
+        let Kind::Receive { from } = call.arguments.kind else { continue };
+        let exchange = Exchange {
+            number: PAIRWISE,
+            words: pairwise(&call.arguments),
+            ..Exchange::new(rendezvous, call)?
+        };
         let bytes = exchange.receive(from)?;
-        exchange.write(call.ask.receive, &bytes)?;
+        exchange.write(call.arguments.receive, &bytes)?;
     }
     Ok(())
 }
 
-/// What sender and receiver have in common.
-fn pairwise(ask: &Ask) -> String {
-    format!("a message of {} {:?}", ask.count, ask.element)
+/// The words that a send and its receive share.
+fn pairwise(arguments: &CallArguments) -> String {
+    format!("a message of {} {:?}", arguments.count, arguments.element)
 }
 
 /// Puts the call's description before the bytes, so that ranks that make different calls notice.
@@ -51,9 +54,9 @@ fn headed(words: &str, bytes: &[u8]) -> Vec<u8> {
 
 /// A call in progress.
 struct Exchange<'a> {
-    meeting: &'a Meeting,
+    rendezvous: &'a Rendezvous,
     rank: &'a Communicator<'a>,
-    ask: Ask,
+    arguments: CallArguments,
     number: u64,
     words: String,
     until: Instant,
@@ -61,22 +64,22 @@ struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     /// Begins once the stream has reached the call.
-    fn new(meeting: &'a Meeting, call: &'a Call<'_>) -> Result<Self, Error> {
+    fn new(rendezvous: &'a Rendezvous, call: &'a Call<'_>) -> Result<Self, Error> {
         let rank = call.rank;
-        call.stream.synchronize().on(rank.rank, "finish what comes before the call")?;
+        call.stream.synchronize().on_rank(rank.rank, "finish what comes before the call")?;
         Ok(Self {
-            meeting,
+            rendezvous,
             rank,
-            ask: call.ask,
+            arguments: call.arguments,
             number: rank.calls.load(Ordering::Relaxed),
-            words: call.ask.words(),
+            words: call.arguments.words(),
             until: Instant::now() + rank.timeout,
         })
     }
 
     fn collective(&self) -> Result<(), Error> {
-        let Ask { kind, send, receive, .. } = self.ask;
-        let (own, ranks, bytes) = (self.rank.rank, self.rank.size, self.ask.bytes());
+        let CallArguments { kind, send, receive, .. } = self.arguments;
+        let (own, ranks, bytes) = (self.rank.rank, self.rank.size, self.arguments.bytes());
         match kind {
             Kind::Broadcast { root } if root == own => {
                 let content = self.read(send, bytes)?;
@@ -105,9 +108,9 @@ impl<'a> Exchange<'a> {
                 self.write(receive, &sum)
             }
             Kind::AllReduce(how) => {
-                let size = self.ask.element.size();
+                let size = self.arguments.element.size();
                 let part = |rank: usize| {
-                    let part = parts(self.ask.count, ranks, rank);
+                    let part = parts(self.arguments.count, ranks, rank);
                     part.start * size..part.end * size
                 };
                 let content = self.read(send, bytes)?;
@@ -129,7 +132,7 @@ impl<'a> Exchange<'a> {
             let other = if rank == self.rank.rank { part(rank).to_vec() } else { self.receive(rank)? };
             match &mut sum {
                 None => sum = Some(other),
-                Some(sum) => how.combine(self.ask.element, sum, &other),
+                Some(sum) => how.combine(self.arguments.element, sum, &other),
             }
         }
         Ok(sum.unwrap_or_default())
@@ -141,12 +144,12 @@ impl<'a> Exchange<'a> {
     }
 
     fn send(&self, to: usize, bytes: &[u8]) {
-        self.meeting.send(to, self.number, headed(&self.words, bytes));
+        self.rendezvous.send(to, self.number, headed(&self.words, bytes));
     }
 
-    /// What a rank sends in this call.
+    /// The bytes that a rank sends in this call.
     fn receive(&self, from: usize) -> Result<Vec<u8>, Error> {
-        let mut content = self.meeting.receive(from, self.number, &self.ask.words(), self.until)?;
+        let mut content = self.rendezvous.receive(from, self.number, &self.arguments.words(), self.until)?;
         let words = content.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
         let head = (4 + words).min(content.len());
         let words = String::from_utf8_lossy(content.get(4..head).unwrap_or_default()).into_owned();
@@ -163,7 +166,7 @@ impl<'a> Exchange<'a> {
         if bytes > 0 {
             // SAFETY: `Call` compared the buffers with what it needs, and borrows them until it is launched.
             let slice = unsafe { DeviceSlice::<u8>::from_raw_parts(DevicePointer::from_raw(address), bytes) };
-            slice.copy_to(&mut content).on(self.rank.rank, "read what it is to send")?;
+            slice.copy_to(&mut content).on_rank(self.rank.rank, "read what it is to send")?;
         }
         Ok(content)
     }
@@ -175,6 +178,6 @@ impl<'a> Exchange<'a> {
         // SAFETY: as above; the description and length are the same on both sides.
         let mut slice =
             unsafe { DeviceSlice::<u8>::from_raw_parts_mut(DevicePointer::from_raw(address), content.len()) };
-        slice.copy_from(content).on(self.rank.rank, "write what it has received")
+        slice.copy_from(content).on_rank(self.rank.rank, "write what it has received")
     }
 }

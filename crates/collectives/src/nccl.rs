@@ -14,7 +14,7 @@ const FILE: &str = "libnccl.so.2";
 #[error(
     "NCCL cannot be opened: {reason}. Install it with `pip install nvidia-nccl-cu13`, or set WARPSMITH_LIBNCCL to the path of a libnccl.so.2"
 )]
-pub struct Missing {
+pub struct NcclUnavailable {
     reason: String,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Makes calls return at once, so that whoever waits can watch the clock.
+    /// Makes calls return at once, so that the waiting code can watch the clock.
     pub fn not_blocking() -> Self {
         const UNDEFINED: c_int = c_int::MIN;
         Self {
@@ -116,12 +116,12 @@ pub struct Nccl {
 impl Nccl {
     /// Opens it once per process: the file that `WARPSMITH_LIBNCCL` names, the one the loader finds, or one in a Python
     /// environment.
-    pub fn get() -> Result<&'static Self, Missing> {
-        static NCCL: OnceLock<Result<Nccl, Missing>> = OnceLock::new();
+    pub fn get() -> Result<&'static Self, NcclUnavailable> {
+        static NCCL: OnceLock<Result<Nccl, NcclUnavailable>> = OnceLock::new();
         NCCL.get_or_init(Self::open).as_ref().map_err(Clone::clone)
     }
 
-    fn open() -> Result<Self, Missing> {
+    fn open() -> Result<Self, NcclUnavailable> {
         if let Some(named) = std::env::var_os("WARPSMITH_LIBNCCL").filter(|named| !named.is_empty()) {
             return Self::open_at(Path::new(&named));
         }
@@ -129,8 +129,8 @@ impl Nccl {
         in_python().into_iter().fold(found, |found, path| found.or_else(|_| Self::open_at(&path)))
     }
 
-    fn open_at(path: &Path) -> Result<Self, Missing> {
-        let missing = |error: libloading::Error| Missing { reason: error.to_string() };
+    fn open_at(path: &Path) -> Result<Self, NcclUnavailable> {
+        let missing = |error: libloading::Error| NcclUnavailable { reason: error.to_string() };
         // SAFETY: NCCL's own initialisers run; they have no requirements.
         let library = unsafe { Library::new(path) }.map_err(missing)?;
         let call = Functions::of(&library).map_err(missing)?;
@@ -174,7 +174,7 @@ impl Nccl {
     }
 }
 
-/// Where Python environments have it: the active one, and the system's.
+/// The paths at which Python environments have it: the active one, and the system's.
 fn in_python() -> Vec<PathBuf> {
     let entries = |folder: PathBuf| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use warpsmith_launch::Device;
 
-use crate::call::{Ask, Call, Kind};
-use crate::communicator::{Communicator, Engine};
-use crate::error::{Error, OnRank};
-use crate::meeting::Meeting;
+use crate::call::{Call, CallArguments, Kind};
+use crate::communicator::{Backend, Communicator};
+use crate::error::{Error, RankContext};
 use crate::nccl::{Config, IN_PROGRESS, Id, Nccl, RawCommunicator, SUCCESS};
+use crate::rendezvous::Rendezvous;
 
 /// A rank's NCCL communicator.
-pub(crate) struct Member {
+pub(crate) struct NcclRank {
     pub nccl: &'static Nccl,
     raw: RawCommunicator,
     ended: AtomicBool,
@@ -21,9 +21,9 @@ pub(crate) struct Member {
 
 // SAFETY: NCCL's communicators may be used from any thread, one at a time; the owner of a `Communicator` makes its
 // calls, and asking for errors at the same time is allowed.
-unsafe impl Send for Member {}
+unsafe impl Send for NcclRank {}
 // SAFETY: as above.
-unsafe impl Sync for Member {}
+unsafe impl Sync for NcclRank {}
 
 /// The error for an unexpected result.
 fn check(nccl: &Nccl, rank: usize, call: &str, answer: c_int) -> Result<(), Error> {
@@ -34,10 +34,10 @@ fn check(nccl: &Nccl, rank: usize, call: &str, answer: c_int) -> Result<(), Erro
     Err(Error::Nccl { rank, call: call.to_owned(), answer, detail })
 }
 
-/// How messages call the start of a rank.
+/// The name of a rank's start in messages.
 const BEGIN: &str = "the ranks' beginning";
 
-impl Member {
+impl NcclRank {
     /// The ranks of one process.
     pub fn all(devices: &[Device], timeout: Duration) -> Result<Vec<Self>, Error> {
         let nccl = Nccl::get()?;
@@ -66,30 +66,30 @@ impl Member {
     }
 
     /// This process's rank: rank 0 creates the unique id and sends it to the others.
-    pub fn of_job(device: &Device, meeting: &Meeting) -> Result<Self, Error> {
+    pub fn from_job(device: &Device, rendezvous: &Rendezvous) -> Result<Self, Error> {
         let nccl = Nccl::get()?;
-        let job = meeting.job();
+        let job = rendezvous.job();
         let until = Instant::now() + job.timeout;
         let id = if job.rank == 0 {
             let id = new_id(nccl)?;
-            (1..job.size).for_each(|rank| meeting.send(rank, 0, id.0.to_vec()));
+            (1..job.size).for_each(|rank| rendezvous.send(rank, 0, id.0.to_vec()));
             id
         } else {
-            let bytes = meeting.receive(0, 0, BEGIN, until)?;
-            Id(bytes.try_into().map_err(|_| Error::Meeting("rank 0 sent no NCCL id".into()))?)
+            let bytes = rendezvous.receive(0, 0, BEGIN, until)?;
+            Id(bytes.try_into().map_err(|_| Error::Rendezvous("rank 0 sent no NCCL id".into()))?)
         };
         let member = Self::begin(nccl, device, (job.rank, job.size), id)?;
         let settled = loop {
             match member.ask(job.rank, BEGIN) {
                 Ok(true) => break Ok(()),
-                Err(error) => break Err(meeting.missed(1, BEGIN).unwrap_or(error)),
+                Err(error) => break Err(rendezvous.missed(1, BEGIN).unwrap_or(error)),
                 Ok(false) => {}
             }
-            if let Some(missed) = meeting.missed(1, BEGIN) {
+            if let Some(missed) = rendezvous.missed(1, BEGIN) {
                 break Err(missed);
             }
             if Instant::now() > until {
-                break Err(meeting.late(0, BEGIN));
+                break Err(rendezvous.late(0, BEGIN));
             }
             std::thread::sleep(Duration::from_millis(1));
         };
@@ -105,7 +105,7 @@ impl Member {
         (rank, size): (usize, usize),
         id: Id,
     ) -> Result<Self, Error> {
-        device.enter().on(rank, "take its device")?;
+        device.enter().on_rank(rank, "take its device")?;
         let mut raw = std::ptr::null_mut();
         let mut config = Config::not_blocking();
         // SAFETY: pointers and configuration are valid for the call; the device is current. NCCL counts ranks in 32
@@ -137,13 +137,13 @@ impl Member {
     }
 
     /// Asks NCCL to carry out a call.
-    fn enqueue(&self, ask: &Ask, ranks: usize, stream: cust::sys::CUstream) -> c_int {
+    fn enqueue(&self, arguments: &CallArguments, ranks: usize, stream: cust::sys::CUstream) -> c_int {
         let call = &self.nccl.call;
-        let (send, receive) = (ask.send as *const c_void, ask.receive as *mut c_void);
-        let (count, element) = (ask.count, ask.element as c_int);
+        let (send, receive) = (arguments.send as *const c_void, arguments.receive as *mut c_void);
+        let (count, element) = (arguments.count, arguments.element as c_int);
         // SAFETY: `Call` compared the buffers with what it needs, and borrows them until it is launched.
         unsafe {
-            match ask.kind {
+            match arguments.kind {
                 Kind::AllReduce(how) => {
                     (call.all_reduce)(send, receive, count, element, how as c_int, self.raw, stream)
                 }
@@ -160,7 +160,7 @@ impl Member {
                 }
                 Kind::AllToAll => (0..ranks)
                     .flat_map(|rank| {
-                        let at = rank * ask.bytes();
+                        let at = rank * arguments.bytes();
                         let (send, receive) = (send.byte_add(at), receive.byte_add(at));
                         [
                             (call.send)(send, count, element, rank as c_int, self.raw, stream),
@@ -174,7 +174,7 @@ impl Member {
     }
 }
 
-impl Drop for Member {
+impl Drop for NcclRank {
     fn drop(&mut self) {
         if !self.ended.swap(true, Ordering::Relaxed) {
             // SAFETY: it has not ended before.
@@ -190,9 +190,9 @@ fn new_id(nccl: &Nccl) -> Result<Id, Error> {
     Ok(id)
 }
 
-fn member<'a>(rank: &'a Communicator<'_>) -> Result<&'a Member, Error> {
-    match &rank.engine {
-        Engine::Nccl(member) => Ok(member),
+fn member<'a>(rank: &'a Communicator<'_>) -> Result<&'a NcclRank, Error> {
+    match &rank.backend {
+        Backend::Nccl(member) => Ok(member),
         _ => Err(Error::Call {
             rank: rank.rank,
             call: "make calls together".into(),
@@ -208,17 +208,18 @@ pub(crate) fn launch(calls: &[Call<'_>]) -> Result<(), Error> {
     // SAFETY: a group that is started is ended.
     check(nccl, first.rank.rank, "a group's start", unsafe { (nccl.call.group_start)() })?;
     let asked = calls.iter().try_for_each(|call| {
-        let answer = member(call.rank)?.enqueue(&call.ask, call.rank.size, call.stream.as_inner());
-        check(nccl, call.rank.rank, &call.ask.words(), answer)
+        let answer = member(call.rank)?.enqueue(&call.arguments, call.rank.size, call.stream.as_inner());
+        check(nccl, call.rank.rank, &call.arguments.words(), answer)
     });
     // SAFETY: as above.
-    let ended = check(nccl, first.rank.rank, &first.ask.words(), unsafe { (nccl.call.group_end)() });
+    let ended = check(nccl, first.rank.rank, &first.arguments.words(), unsafe { (nccl.call.group_end)() });
     asked.and(ended)?;
     // The calls are on their streams once NCCL says so; until then no others may be made.
     for call in calls {
         let member = member(call.rank)?;
-        call.rank
-            .watch(Instant::now() + call.rank.timeout, || member.ask(call.rank.rank, &call.ask.words()))?;
+        call.rank.watch(Instant::now() + call.rank.timeout, || {
+            member.ask(call.rank.rank, &call.arguments.words())
+        })?;
     }
     Ok(())
 }

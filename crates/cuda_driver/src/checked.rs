@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sanitizer::{Check, Checks, Finding, Format, Severity, render};
 
 use crate::check;
-use crate::choice::{Wish, choose};
+use crate::choice::{DevicePreference, choose};
 
 /// Checked tests run one after another, since a finding does not say which test it belongs to.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -35,7 +35,7 @@ pub fn checked() -> Checked {
     let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // A test notices by itself which of its calls fail, and may intend them to.
     check::start_in_tests(Checks::ALL.without(Check::Api));
-    if let Err(refused) = choose(Some(Wish::Virtual), None) {
+    if let Err(refused) = choose(Some(DevicePreference::Virtual), None) {
         panic!("a checked test runs on the virtual GPU: {refused}");
     }
     let Some(sanitizer) = check::sanitizer() else {

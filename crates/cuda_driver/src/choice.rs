@@ -1,6 +1,6 @@
 //! Which device handles the calls: the real driver's, or the virtual one.
 //!
-//! This is decided once per process, at the first driver call or by [`choose`]. The wish comes from [`choose`], else
+//! This is decided once per process, at the first driver call or by [`choose`]. The preference comes from [`choose`], else
 //! from `WARPSMITH_DEVICE`; `auto` uses a GPU if the real driver has a usable one, and says on stderr which device it
 //! uses.
 
@@ -23,7 +23,7 @@ const DEVICES: &str = "WARPSMITH_DEVICES";
 
 /// What the user asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wish {
+pub enum DevicePreference {
     /// A GPU if there is one, else the virtual GPU. As a stand-in for `libcuda.so.1`: the virtual GPU.
     #[default]
     Auto,
@@ -33,7 +33,7 @@ pub enum Wish {
     Virtual,
 }
 
-impl FromStr for Wish {
+impl FromStr for DevicePreference {
     type Err = ChoiceError;
 
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
@@ -154,7 +154,7 @@ impl fmt::Debug for Taken {
 }
 
 static TAKEN: OnceLock<Result<Taken, ChoiceError>> = OnceLock::new();
-static WISHED: Mutex<(Option<Wish>, Option<Chips>)> = Mutex::new((None, None));
+static PREFERRED: Mutex<(Option<DevicePreference>, Option<Chips>)> = Mutex::new((None, None));
 
 /// Chooses a device now, as requested on the program's command line; the environment provides values that are `None`.
 /// For several virtual GPUs pass a list as `model`, or set `WARPSMITH_DEVICES`.
@@ -162,21 +162,21 @@ static WISHED: Mutex<(Option<Wish>, Option<Chips>)> = Mutex::new((None, None));
 /// The first driver call chooses if nothing else did before; requesting a different device later is an error.
 ///
 /// ```
-/// use warpsmith_cuda::{Wish, choose};
+/// use warpsmith_cuda::{DevicePreference, choose};
 ///
-/// let taken = choose(Some(Wish::Virtual), Some("t4")).unwrap();
+/// let taken = choose(Some(DevicePreference::Virtual), Some("t4")).unwrap();
 /// assert!(taken.is_virtual());
-/// assert!(choose(Some(Wish::Virtual), Some("h100")).is_err());
+/// assert!(choose(Some(DevicePreference::Virtual), Some("h100")).is_err());
 /// ```
-pub fn choose(wish: Option<Wish>, model: Option<&str>) -> Result<Taken, ChoiceError> {
+pub fn choose(preference: Option<DevicePreference>, model: Option<&str>) -> Result<Taken, ChoiceError> {
     let asked = model.map(listed).transpose()?;
-    *WISHED.lock().unwrap_or_else(PoisonError::into_inner) = (wish, asked.clone());
+    *PREFERRED.lock().unwrap_or_else(PoisonError::into_inner) = (preference, asked.clone());
     let taken = taken()?;
     let met = match taken {
-        Taken::Gpu(_) => wish != Some(Wish::Virtual),
+        Taken::Gpu(_) => preference != Some(DevicePreference::Virtual),
         Taken::Virtual(are) => {
             let differs = |asked: Chips| !same(&spread(asked, are.len()).unwrap_or_default(), are);
-            wish != Some(Wish::Gpu) && !asked.is_some_and(differs)
+            preference != Some(DevicePreference::Gpu) && !asked.is_some_and(differs)
         }
     };
     if met { Ok(taken) } else { Err(ChoiceError::TooLate { taken: taken.to_string() }) }
@@ -186,8 +186,8 @@ pub fn choose(wish: Option<Wish>, model: Option<&str>) -> Result<Taken, ChoiceEr
 pub fn taken() -> Result<Taken, ChoiceError> {
     TAKEN
         .get_or_init(|| {
-            let (wish, chips) = WISHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            decide(wish, chips)
+            let (preference, chips) = PREFERRED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            decide(preference, chips)
         })
         .clone()
 }
@@ -204,20 +204,20 @@ pub(crate) fn taken_or_code() -> Result<Taken, CUresult> {
     }
 }
 
-fn decide(wish: Option<Wish>, chips: Option<Chips>) -> Result<Taken, ChoiceError> {
-    let wish = match wish {
-        Some(wish) => wish,
+fn decide(preference: Option<DevicePreference>, chips: Option<Chips>) -> Result<Taken, ChoiceError> {
+    let preference = match preference {
+        Some(preference) => preference,
         None => std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse()?,
     };
-    match wish {
-        Wish::Virtual => Ok(Taken::Virtual(modelled(chips)?)),
-        Wish::Gpu => gpu().map(Taken::Gpu).map_err(ChoiceError::NoGpu),
-        Wish::Auto if stand_in::is_stand_in() => {
+    match preference {
+        DevicePreference::Virtual => Ok(Taken::Virtual(modelled(chips)?)),
+        DevicePreference::Gpu => gpu().map(Taken::Gpu).map_err(ChoiceError::NoGpu),
+        DevicePreference::Auto if stand_in::is_stand_in() => {
             let taken = Taken::Virtual(modelled(chips)?);
             eprintln!("warpsmith: running on {taken}");
             Ok(taken)
         }
-        Wish::Auto => match gpu() {
+        DevicePreference::Auto => match gpu() {
             Ok(driver) => {
                 let taken = Taken::Gpu(driver);
                 eprintln!("warpsmith: running on {taken}");
@@ -305,9 +305,9 @@ mod tests {
 
     #[test]
     fn words_of_the_environment_are_checked() {
-        assert_eq!("GPU".parse(), Ok(Wish::Gpu));
-        assert_eq!("".parse(), Ok(Wish::Auto));
-        let error = "cpu".parse::<Wish>().unwrap_err().to_string();
+        assert_eq!("GPU".parse(), Ok(DevicePreference::Gpu));
+        assert_eq!("".parse(), Ok(DevicePreference::Auto));
+        let error = "cpu".parse::<DevicePreference>().unwrap_err().to_string();
         assert!(error.contains("cpu") && error.contains("auto, gpu and virtual"), "{error}");
         let error = listed("h200, gtx480").unwrap_err().to_string();
         assert!(error.contains("gtx480") && error.contains("rtx4090"), "{error}");

@@ -25,7 +25,7 @@
 //! ```
 //! use warpsmith_cuda::abi::{CUresult, Out};
 //!
-//! warpsmith_cuda::choose(Some(warpsmith_cuda::Wish::Virtual), None).unwrap();
+//! warpsmith_cuda::choose(Some(warpsmith_cuda::DevicePreference::Virtual), None).unwrap();
 //! let mut devices = 0;
 //! // SAFETY: the place is valid for the call.
 //! unsafe {
@@ -58,7 +58,7 @@ mod real;
 pub mod stand_in;
 
 pub use checked::{Checked, checked};
-pub use choice::{ChoiceError, NoGpu, Taken, Wish, choose, taken};
+pub use choice::{ChoiceError, DevicePreference, NoGpu, Taken, choose, taken};
 pub use execution::Execution;
 pub use fault::last_fault;
 pub use real::{Missing, RealDriver};

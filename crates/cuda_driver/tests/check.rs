@@ -9,7 +9,7 @@ use cust::prelude::*;
 use warpsmith_cuda::abi::{CUresult, Out};
 use warpsmith_cuda::entry::contexts::{cuCtxSetCurrent, cuDevicePrimaryCtxRetain, cuInit};
 use warpsmith_cuda::entry::memory::{cuMemAlloc_v2, cuMemFree_v2};
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 const KERNEL: &str = "
 .version 7.0
@@ -52,7 +52,7 @@ again:
 #[ignore = "run by other tests, in processes of their own"]
 fn child() {
     let threads: u32 = std::env::var("CHECK_TEST_THREADS").unwrap().parse().unwrap();
-    if let Err(refused) = choose(Some(Wish::Virtual), None) {
+    if let Err(refused) = choose(Some(DevicePreference::Virtual), None) {
         panic!("{refused}");
     }
     let _context = cust::quick_init().unwrap();
@@ -90,7 +90,7 @@ fn late_child() {
     }
     // SAFETY: the handler is a plain function that lives as long as the process.
     unsafe { libc::atexit(free) };
-    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    choose(Some(DevicePreference::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
     let (mut context, mut address) = (0, 0);
     // SAFETY: both are valid places.
     unsafe {
@@ -106,7 +106,7 @@ fn late_child() {
 #[test]
 #[ignore = "run by other tests, in processes of their own"]
 fn careless_child() {
-    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    choose(Some(DevicePreference::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
     let _context = cust::quick_init().unwrap();
     let module = Module::from_ptx(KERNEL, &[]).unwrap();
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
@@ -136,7 +136,7 @@ fn hasty_child() {
             unsafe { (*(WORD.load(Ordering::Relaxed) as *const AtomicU32)).store(1, Ordering::Release) };
         });
     }
-    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    choose(Some(DevicePreference::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
     let _context = std::mem::ManuallyDrop::new(cust::quick_init().unwrap());
     let module = std::mem::ManuallyDrop::new(Module::from_ptx(WAITS, &[]).unwrap());
     let stream = std::mem::ManuallyDrop::new(Stream::new(StreamFlags::NON_BLOCKING, None).unwrap());

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
 use driver::*;
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 const KERNEL: &CStr = c"
 .version 7.0
@@ -26,7 +26,7 @@ fn launch(function: usize, stream: usize) -> CUresult {
 /// One test: all of it is about this process' only primary context.
 #[test]
 fn objects_bring_their_context_and_the_primary_one_keeps_its_handle() {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
+    choose(Some(DevicePreference::Virtual), Some("h200")).unwrap();
     // SAFETY: every place is valid while its call lasts, every name ends with NUL, and handles may be stale.
     unsafe { all() }
 }

@@ -12,7 +12,7 @@ use cust::memory::array::{ArrayFormat, ArrayObject};
 use cust::memory::{CopyDestination, DeviceBuffer, LockedBuffer, UnifiedBuffer, mem_get_info};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -57,7 +57,7 @@ DONE:
 "#;
 
 fn context() -> Result<Context, Box<dyn Error>> {
-    choose(Some(Wish::Virtual), Some("h200"))?;
+    choose(Some(DevicePreference::Virtual), Some("h200"))?;
     Ok(cust::quick_init()?)
 }
 

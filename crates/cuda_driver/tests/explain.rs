@@ -7,7 +7,7 @@ use cust::error::CudaError;
 use cust::launch;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 const KERNELS: &str = "
 .version 7.0
@@ -38,7 +38,7 @@ const CASES: [(&str, CudaError, &[&str]); 10] = [
 #[ignore = "run by another test, in a process of its own"]
 fn child() {
     let case = std::env::var("EXPLAINED").unwrap();
-    choose(Some(Wish::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    choose(Some(DevicePreference::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
     let _context = cust::quick_init().unwrap();
     let module = Module::from_ptx(KERNELS, &[]).unwrap();
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();

@@ -8,7 +8,7 @@ use warpsmith_cuda::abi::{CUresult, In, Out, Text};
 use warpsmith_cuda::entry::contexts::*;
 use warpsmith_cuda::entry::memory::*;
 use warpsmith_cuda::entry::modules::*;
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 /// `spin` stores to `buffer` again and again; the word before it tells that it has begun, and the one after that ends it.
 /// `take` notes at `buffer` what `malloc` gives.
@@ -58,7 +58,7 @@ fn out<T>(place: &mut T) -> Out<T> {
 
 /// A new context, current, and a kernel of the module above in it.
 fn context(kernel: &std::ffi::CStr) -> (usize, usize) {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
+    choose(Some(DevicePreference::Virtual), Some("h200")).unwrap();
     let (mut context, mut module, mut function) = (0, 0, 0);
     // SAFETY: places are valid and texts end with NUL.
     unsafe {

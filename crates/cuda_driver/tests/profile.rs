@@ -4,7 +4,7 @@ use std::process::Command;
 
 use cust::prelude::*;
 use serde_json::Value;
-use warpsmith_cuda::{Wish, choose, profile};
+use warpsmith_cuda::{DevicePreference, choose, profile};
 
 const STRIDED: &str = "
 .version 7.0
@@ -24,7 +24,7 @@ const STRIDED: &str = "
 .visible .entry stop() { trap; }";
 
 fn launch(kernel: &str) -> Result<(), cust::error::CudaError> {
-    choose(Some(Wish::Virtual), None).unwrap();
+    choose(Some(DevicePreference::Virtual), None).unwrap();
     let _context = cust::quick_init()?;
     let module = Module::from_ptx(STRIDED, &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;

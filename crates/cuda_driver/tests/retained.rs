@@ -6,12 +6,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use cust::stream::{Stream, StreamFlags};
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 /// Both have the same handle, and what a context owns goes by that.
 #[test]
 fn the_next_primary_context_survives_the_end_of_the_last() -> Result<(), Box<dyn Error>> {
-    choose(Some(Wish::Virtual), Some("h200"))?;
+    choose(Some(DevicePreference::Virtual), Some("h200"))?;
     let first = cust::quick_init()?;
     // Goes with its context.
     let stream = ManuallyDrop::new(Stream::new(StreamFlags::NON_BLOCKING, None)?);

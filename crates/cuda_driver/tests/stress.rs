@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use driver::*;
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 const KERNEL: &std::ffi::CStr = c"
 .version 7.0
@@ -219,7 +219,7 @@ impl Worker {
 
 #[test]
 fn streams_of_many_threads_keep_their_order() {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
+    choose(Some(DevicePreference::Virtual), Some("h200")).unwrap();
     let (mut context, mut all) = (0, 0);
     // SAFETY: places are valid; each worker keeps to its own objects, and to a word that is only added to.
     unsafe {

@@ -49,7 +49,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
 
     let (mut parameters, mut signature, mut passed) = (Vec::new(), Vec::new(), vec![quote!(#token::begin())]);
     // What the host must know the same of each parameter.
-    let mut agreed = Vec::new();
+    let mut fingerprint = Vec::new();
     // The parameters' names, what stands for them in the entry, and the values that it is given.
     let (mut named, mut made) = (Vec::new(), Vec::new());
     let mut dynamic = Vec::new();
@@ -77,12 +77,12 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             (quote!(#device::slice::<#element>()), quote!(::core::option::Option::None))
         } else {
             let whole = whole(&ty, &device);
-            (quote!(#whole::AGREED), quote!(#whole::LINEAR))
+            (quote!(#whole::FINGERPRINT), quote!(#whole::LINEAR))
         };
         let fits = spanned(&quote!(#device::fits), ty.span());
         let fits = quote_spanned!(ty.span()=> #fits(#numbers, #linear, #token::SHAPE));
         checks.extend(quote!(const _: () = #fits;));
-        agreed.push(numbers);
+        fingerprint.push(numbers);
         let name = input.name().map_or_else(|| input.pattern.to_string(), |name| name.to_string());
         let first = parameters.len();
         if by_reference(&ty)? {
@@ -119,10 +119,9 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     }
     let assume = requires.assume(&named, &device);
     let (relations, texts) = (requires.numbers(&named, &device), requires.texts());
-    let (parameter_count, relation_count) = (agreed.len(), requires.count());
+    let (parameter_count, relation_count) = (fingerprint.len(), requires.count());
     let count = quote!({ #device::count(#parameter_count, #relation_count, #identity) });
-    let agreed =
-        quote!(#device::numbers::<#count>(#token::SHAPE, &[#(#agreed),*], &[#(#relations),*], #identity));
+    let fingerprint = quote!(#device::numbers::<#count>(#token::SHAPE, &[#(#fingerprint),*], &[#(#relations),*], #identity));
     let places = named.iter().map(|named| &named.place);
     let (call, ident) = (&function.ident, &function.ident);
     let mark = format!("warpsmith.blockwise.{}", plain_name(ident));
@@ -139,11 +138,11 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         device_marks: quote! {
             #[used]
             #[unsafe(export_name = #mark)]
-            static __warpsmith_agreed: [::core::primitive::u64; #count] = #agreed;
+            static __warpsmith_fingerprint: [::core::primitive::u64; #count] = #fingerprint;
         },
         host_items: quote! {
             unsafe impl #blockwise::BlockwiseKernel for #ident {
-                const AGREED: &'static [::core::primitive::u64] = &#agreed;
+                const FINGERPRINT: &'static [::core::primitive::u64] = &#fingerprint;
                 const RELATIONS: &'static [&'static ::core::primitive::str] = &[#(#texts),*];
             }
         },

@@ -37,7 +37,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream> {
             #parameter {
                 type Memory = ();
                 type Value = Self;
-                const AGREED: #device::Numbers = #device::value::<Self>();
+                const FINGERPRINT: #device::ParameterFingerprint = #device::value::<Self>();
                 #[inline(always)]
                 unsafe fn make((): (), __warpsmith_value: &Self) -> Self {
                     *__warpsmith_value

@@ -90,7 +90,7 @@ impl Requires {
         self.0.len()
     }
 
-    /// The relations as numbers, with the parameters by their places: what `blockwise::agreement` compares.
+    /// The relations as numbers, with the parameters by their places: what `blockwise::fingerprint` compares.
     pub fn numbers(&self, parameters: &[Named], device: &TokenStream) -> Vec<TokenStream> {
         let numbers = self.0.iter().map(|Relation { left, operator, right }| {
             let operator = word(&operator.to_string());
@@ -136,7 +136,7 @@ impl Relation {
     }
 }
 
-/// Up to eight letters as a number, as `blockwise::agreement::word` has it.
+/// Up to eight letters as a number, as `blockwise::fingerprint::word` has it.
 fn word(text: &str) -> u64 {
     text.bytes().rev().fold(0, |word, letter| word << 8 | u64::from(letter))
 }

@@ -3,7 +3,7 @@
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The problem does not fit the team or its buffers.
+    /// The problem does not fit the group or its buffers.
     #[error("cannot distribute it: {0}")]
     Problem(String),
     /// Communication between the ranks.

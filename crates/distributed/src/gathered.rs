@@ -13,22 +13,22 @@ use warpsmith_collectives::{Element, together_async};
 use warpsmith_kernels::gemm::{
     Gemm, Input, InputElement, Layout, Operands, Output, OutputElement, Plan, Prepared, Problem, Request,
 };
-use warpsmith_launch::extra::peer::Moment;
-use warpsmith_launch::{BufferSlice, BufferSliceMut, Doing};
+use warpsmith_launch::extra::peer::StreamEvent;
+use warpsmith_launch::{BufferSlice, BufferSliceMut, ErrorContext};
 
 use crate::error::Error;
-use crate::team::{Carrier, Team, room, shares, slice};
+use crate::group::{DeviceGroup, Transport, room, shares, slice};
 
 /// C = A · B, with rows of A and C and columns of B on each device.
 pub struct GatheredProduct<'t, 'd, I: InputElement + DeviceCopy, O: OutputElement + DeviceCopy> {
-    team: &'t Team<'d>,
+    group: &'t DeviceGroup<'d>,
     extents: (usize, usize, usize),
     types: (Input, Output),
-    members: Vec<Member<'d, I, O>>,
+    members: Vec<GatherRank<'d, I, O>>,
 }
 
 /// One device's part.
-struct Member<'d, I: DeviceCopy, O: DeviceCopy> {
+struct GatherRank<'d, I: DeviceCopy, O: DeviceCopy> {
     gemm: Gemm<'d>,
     a: DeviceBuffer<I>,
     /// Its own columns of B, contiguous.
@@ -50,24 +50,24 @@ where
 {
     /// Prepares a product: `a` returns a rank's rows of A, row by row, and `b` a rank's columns of B, column by column.
     pub fn new(
-        team: &'t Team<'d>,
+        group: &'t DeviceGroup<'d>,
         (m, n, k): (usize, usize, usize),
         (input, output): (Input, Output),
         a: impl Fn(Range<usize>) -> Vec<I>,
         b: impl Fn(Range<usize>) -> Vec<I>,
     ) -> Result<Self, Error> {
-        let ranks = team.size();
+        let ranks = group.size();
         let longest = (0..ranks).map(|rank| shares(n, ranks, rank).len()).max().unwrap_or(0);
         let mut members = Vec::new();
-        for rank in team.ranks() {
+        for rank in group.ranks() {
             let (device, own) = (rank.device(), rank.rank());
             device.enter()?;
             let rows = shares(m, ranks, own);
             let upload = |what: &str, values: Vec<I>| {
-                DeviceBuffer::from_slice(&values).doing(format!("copy {what} to device {}", device.index()))
+                DeviceBuffer::from_slice(&values).context(format!("copy {what} to device {}", device.index()))
             };
             let panel = if ranks > 1 { longest * k } else { 0 };
-            let mut member = Member {
+            let mut member = GatherRank {
                 gemm: Gemm::new(device),
                 a: upload("rows of A", a(rows.clone()))?,
                 b: upload("columns of B", b(shares(n, ranks, own)))?,
@@ -92,16 +92,16 @@ where
             }
             members.push(member);
         }
-        team.settle()?;
-        Ok(Self { team, extents: (m, n, k), types: (input, output), members })
+        group.settle()?;
+        Ok(Self { group, extents: (m, n, k), types: (input, output), members })
     }
 
     /// Also prepares the form without overlap, which has all of B on each device.
     pub fn with_whole(mut self) -> Result<Self, Error> {
         let (_, n, k) = self.extents;
-        for (rank, member) in self.team.ranks().iter().zip(&mut self.members) {
+        for (rank, member) in self.group.ranks().iter().zip(&mut self.members) {
             rank.device().enter()?;
-            let rows = shares(self.extents.0, self.team.size(), rank.rank()).len();
+            let rows = shares(self.extents.0, self.group.size(), rank.rank()).len();
             let whole = room(n * k, "all of B")?;
             let (product, _) = member.prepare(&problem((rows, n, k), n, self.types), &whole, 0)?;
             member.whole = Some((whole, product));
@@ -109,56 +109,56 @@ where
         Ok(self)
     }
 
-    /// Which kernel the first device uses to multiply by its own columns.
+    /// The kernel by which the first device multiplies by its own columns.
     pub fn how(&self) -> &str {
         &self.members[0].how
     }
 
     /// Enqueues the whole product on the devices' streams.
     pub fn run(&self) -> Result<(), Error> {
-        let ranks = self.team.size();
+        let ranks = self.group.size();
         // B is ready, and whatever read the panels before has finished.
-        self.team.sides_after(&self.team.moments()?)?;
-        let mut used: Vec<Vec<Moment>> = Vec::new();
+        self.group.sides_after(&self.group.events()?)?;
+        let mut used: Vec<Vec<StreamEvent>> = Vec::new();
         for step in 0..ranks {
             let mut come = Vec::new();
             if step + 1 < ranks {
                 // Two panels: the next columns replace those before the previous ones.
                 if step >= 2 {
-                    for (side, moment) in self.team.sides.iter().zip(&used[step - 1]) {
-                        moment.before(side).doing("let a copy wait for the product before")?;
+                    for (side, event) in self.group.sides.iter().zip(&used[step - 1]) {
+                        event.make_wait(side).context("let a copy wait for the product before")?;
                     }
                 }
                 self.fetch(step + 1)?;
-                come = self.team.side_moments()?;
+                come = self.group.side_events()?;
             }
-            for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            for (rank, member) in self.group.ranks().iter().zip(&self.members) {
                 rank.device().enter()?;
                 // SAFETY: this value owns the matrices and keeps them alive; freeing them waits for the device.
                 unsafe { member.products[step].launch()? };
             }
-            used.push(self.team.moments()?);
-            for (rank, moment) in self.team.ranks().iter().zip(&come) {
-                moment.before(rank.device().stream()).doing("let a product wait for its columns")?;
+            used.push(self.group.events()?);
+            for (rank, event) in self.group.ranks().iter().zip(&come) {
+                event.make_wait(rank.device().stream()).context("let a product wait for its columns")?;
             }
         }
         // The next write of B waits until the others have read it.
-        self.team.mains_after(&self.team.side_moments()?)
+        self.group.mains_after(&self.group.side_events()?)
     }
 
     /// Only gathers all of B on each device: the communication there is to hide.
     pub fn run_gather(&self) -> Result<(), Error> {
-        self.team.sides_after(&self.team.moments()?)?;
-        for step in 0..self.team.size() {
+        self.group.sides_after(&self.group.events()?)?;
+        for step in 0..self.group.size() {
             self.fetch_whole(step)?;
         }
-        self.team.mains_after(&self.team.side_moments()?)
+        self.group.mains_after(&self.group.side_events()?)
     }
 
-    /// The same without overlap: gathers all of B, then multiplies once.
+    /// Enqueues the product without overlap: gathers all of B, then multiplies once.
     pub fn run_plain(&self) -> Result<(), Error> {
         self.run_gather()?;
-        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+        for (rank, member) in self.group.ranks().iter().zip(&self.members) {
             rank.device().enter()?;
             if let Some((_, product)) = &member.whole {
                 // SAFETY: as above.
@@ -170,7 +170,7 @@ where
 
     /// Only multiplies, by columns gathered before: the time with all communication hidden.
     pub fn run_products(&self) -> Result<(), Error> {
-        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+        for (rank, member) in self.group.ranks().iter().zip(&self.members) {
             rank.device().enter()?;
             for product in &member.products {
                 // SAFETY: as above.
@@ -189,9 +189,9 @@ where
     }
 
     fn fetch_whole(&self, step: usize) -> Result<(), Error> {
-        let (ranks, (_, n, k)) = (self.team.size(), self.extents);
+        let (ranks, (_, n, k)) = (self.group.size(), self.extents);
         let starts: Vec<usize> = self
-            .team
+            .group
             .ranks()
             .iter()
             .map(|rank| shares(n, ranks, (rank.rank() + step) % ranks).start * k)
@@ -209,28 +209,29 @@ where
     fn carry(
         &self,
         step: usize,
-        mut room: impl FnMut(&Member<'d, I, O>) -> (u64, DeviceSlice<I>),
+        mut room: impl FnMut(&GatherRank<'d, I, O>) -> (u64, DeviceSlice<I>),
     ) -> Result<(), Error> {
-        let (ranks, (_, n, k)) = (self.team.size(), self.extents);
+        let (ranks, (_, n, k)) = (self.group.size(), self.extents);
         let elements = |rank: usize| shares(n, ranks, rank).len() * k;
         let rooms: Vec<(u64, DeviceSlice<I>)> = self.members.iter().map(&mut room).collect();
-        if self.team.carrier == Carrier::CopyEngines || step == 0 {
-            for (local, (rank, (address, _))) in self.team.ranks().iter().zip(&rooms).enumerate() {
+        if self.group.transport == Transport::CopyEngines || step == 0 {
+            for (local, (rank, (address, _))) in self.group.ranks().iter().zip(&rooms).enumerate() {
                 // With copy engines all ranks are local; a rank's own columns always are.
                 let owner = if step == 0 { local } else { (local + step) % ranks };
                 let from = (owner, self.members[owner].b.as_device_ptr().as_raw());
                 let bytes = elements((rank.rank() + step) % ranks) * size_of::<I>();
                 // SAFETY: the columns have this length, and their buffers at least; stream order keeps writers apart.
-                unsafe { self.team.copy((local, *address, bytes), (from.0, from.1, bytes), (bytes, 1))? };
+                unsafe { self.group.copy((local, *address, bytes), (from.0, from.1, bytes), (bytes, 1))? };
             }
             return Ok(());
         }
         let mut targets = Vec::new();
-        for (rank, (_, room)) in self.team.ranks().iter().zip(&rooms) {
+        for (rank, (_, room)) in self.group.ranks().iter().zip(&rooms) {
             targets.push(slice(room, 0..elements((rank.rank() + step) % ranks))?);
         }
         let mut calls = Vec::new();
-        let ours = self.team.ranks().iter().zip(&self.team.sides).zip(self.members.iter().zip(&mut targets));
+        let ours =
+            self.group.ranks().iter().zip(&self.group.sides).zip(self.members.iter().zip(&mut targets));
         for ((rank, side), (member, target)) in ours {
             let own = rank.rank();
             // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
@@ -247,29 +248,29 @@ where
 
     /// This process's rows of C, by rank, after everything has finished.
     pub fn results(&self) -> Result<Vec<Vec<O>>, Error> {
-        self.team.synchronize()?;
-        let read = |(rank, member): (&warpsmith_collectives::Communicator<'d>, &Member<'d, I, O>)| {
+        self.group.synchronize()?;
+        let read = |(rank, member): (&warpsmith_collectives::Communicator<'d>, &GatherRank<'d, I, O>)| {
             rank.device().enter()?;
-            Ok(member.c.as_host_vec().doing("copy rows of C to the host")?)
+            Ok(member.c.as_host_vec().context("copy rows of C to the host")?)
         };
-        self.team.ranks().iter().zip(&self.members).map(read).collect()
+        self.group.ranks().iter().zip(&self.members).map(read).collect()
     }
 
     /// Overwrites the results, so that whatever a run leaves out is noticed.
     pub fn wipe(&self) -> Result<(), Error> {
-        self.team.synchronize()?;
-        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+        self.group.synchronize()?;
+        for (rank, member) in self.group.ranks().iter().zip(&self.members) {
             rank.device().enter()?;
             let c = member.c.as_device_ptr().cast::<u8>();
             // SAFETY: the buffer has these bytes, and any bits are numbers.
             let mut bytes = unsafe { DeviceSlice::from_raw_parts_mut(c, member.c.len() * size_of::<O>()) };
-            bytes.set_8(0xff).doing("fill C")?;
+            bytes.set_8(0xff).context("fill C")?;
         }
-        self.team.settle()
+        self.group.settle()
     }
 }
 
-impl<'d, I, O> Member<'d, I, O>
+impl<'d, I, O> GatherRank<'d, I, O>
 where
     I: InputElement + DeviceCopy,
     O: OutputElement + DeviceCopy,

@@ -7,19 +7,19 @@
 //! - [`Transpose`]: each device has rows, and receives rows of the transpose: each transposes its own, and all
 //!   exchange.
 //!
-//! A [`Team`] says which devices work together and how data travel: through the devices' copy engines, which take
+//! A [`DeviceGroup`] says which devices work together and how data travel: through the devices' copy engines, which take
 //! nothing from the multiprocessors but need all devices in one process, or through the
 //! [collectives](warpsmith_collectives), which span processes and machines.
 #![warn(missing_docs)]
 
 mod error;
 mod gathered;
+mod group;
 mod split;
-mod team;
 mod transpose;
 
 pub use error::Error;
 pub use gathered::GatheredProduct;
+pub use group::{DeviceGroup, Transport, shares};
 pub use split::SplitProduct;
-pub use team::{Carrier, Team, shares};
 pub use transpose::Transpose;

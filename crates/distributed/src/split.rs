@@ -10,22 +10,22 @@ use warpsmith_collectives::{Element, Reduction, together_async};
 use warpsmith_kernels::gemm::{
     Gemm, Input, InputElement, Layout, Operands, Output, Plan, Prepared, Problem, Request,
 };
-use warpsmith_launch::{BufferSlice, BufferSliceMut, Doing};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, ErrorContext};
 
 use crate::error::Error;
-use crate::team::{Team, shares, slice};
+use crate::group::{DeviceGroup, shares, slice};
 
 /// C = A · B in f32, with columns of A, rows of B and rows of C on each device.
 pub struct SplitProduct<'t, 'd, I: InputElement + DeviceCopy> {
-    team: &'t Team<'d>,
+    group: &'t DeviceGroup<'d>,
     extents: (usize, usize, usize),
     /// Rows of C that a device receives from each piece.
     rows: usize,
-    members: Vec<Member<'d, I>>,
+    members: Vec<SplitRank<'d, I>>,
 }
 
 /// One device's part.
-struct Member<'d, I: DeviceCopy> {
+struct SplitRank<'d, I: DeviceCopy> {
     _a: DeviceBuffer<I>,
     _b: DeviceBuffer<I>,
     /// Its part of the sums: piece by piece, each with the rows of all ranks in order.
@@ -40,25 +40,26 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
     /// Prepares a product in this many pieces: `a` returns columns of A, row by row, and `b` rows of B, column by
     /// column.
     pub fn new(
-        team: &'t Team<'d>,
+        group: &'t DeviceGroup<'d>,
         (m, n, k): (usize, usize, usize),
         input: Input,
         pieces: usize,
         a: impl Fn(Range<usize>) -> Vec<I>,
         b: impl Fn(Range<usize>) -> Vec<I>,
     ) -> Result<Self, Error> {
-        let ranks = team.size();
+        let ranks = group.size();
         let pieces = pieces.clamp(1, m.max(1));
         let rows = m.div_ceil(ranks * pieces);
         let mut members = Vec::new();
-        for rank in team.ranks() {
+        for rank in group.ranks() {
             let device = rank.device();
             device.enter()?;
             let part = shares(k, ranks, rank.rank());
             let upload = |what: &str, values: Vec<I>| {
-                DeviceBuffer::from_slice(&values).doing(format!("copy {what} to device {}", device.index()))
+                DeviceBuffer::from_slice(&values).context(format!("copy {what} to device {}", device.index()))
             };
-            let zeros = |len, what: &str| DeviceBuffer::<f32>::zeroed(len).doing(format!("allocate {what}"));
+            let zeros =
+                |len, what: &str| DeviceBuffer::<f32>::zeroed(len).context(format!("allocate {what}"));
             let (a, b) = (upload("columns of A", a(part.clone()))?, upload("rows of B", b(part.clone()))?);
             let partial = zeros(pieces * ranks * rows * n, "a part of all sums")?;
             let c = zeros(pieces * rows * n, "rows of C")?;
@@ -89,26 +90,26 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
                 };
                 products.push(of_piece);
             }
-            members.push(Member { _a: a, _b: b, partial, c, products });
+            members.push(SplitRank { _a: a, _b: b, partial, c, products });
         }
-        team.settle()?;
-        Ok(Self { team, extents: (m, n, k), rows, members })
+        group.settle()?;
+        Ok(Self { group, extents: (m, n, k), rows, members })
     }
 
     /// Enqueues the whole product on the devices' streams.
     pub fn run(&self) -> Result<(), Error> {
-        let (ranks, n) = (self.team.size(), self.extents.1);
+        let (ranks, n) = (self.group.size(), self.extents.1);
         let pieces = self.members[0].products.len();
         for piece in 0..pieces {
-            for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+            for (rank, member) in self.group.ranks().iter().zip(&self.members) {
                 rank.device().enter()?;
                 for product in &member.products[piece] {
                     // SAFETY: this value owns the matrices and keeps them alive; freeing them waits for the device.
                     unsafe { product.launch()? };
                 }
             }
-            for (side, moment) in self.team.sides.iter().zip(self.team.moments()?) {
-                moment.before(side).doing("let the addition wait for its products")?;
+            for (side, event) in self.group.sides.iter().zip(self.group.events()?) {
+                event.make_wait(side).context("let the addition wait for its products")?;
             }
             let part = self.rows * n;
             let mut buffers = Vec::new();
@@ -116,7 +117,7 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
                 let sums = slice(&member.partial, piece * ranks * part..(piece + 1) * ranks * part)?;
                 buffers.push((sums, slice(&member.c, piece * part..(piece + 1) * part)?));
             }
-            let ours = self.team.ranks().iter().zip(&self.team.sides).zip(&mut buffers);
+            let ours = self.group.ranks().iter().zip(&self.group.sides).zip(&mut buffers);
             let calls = ours.map(|((rank, side), (sums, c))| {
                 // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
                 let (sums, c) = unsafe {
@@ -129,8 +130,8 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
             // SAFETY: as above.
             unsafe { together_async(calls)? };
         }
-        for (rank, moment) in self.team.ranks().iter().zip(self.team.side_moments()?) {
-            moment.before(rank.device().stream()).doing("let what is next wait for the sums")?;
+        for (rank, event) in self.group.ranks().iter().zip(self.group.side_events()?) {
+            event.make_wait(rank.device().stream()).context("let what is next wait for the sums")?;
         }
         Ok(())
     }
@@ -143,11 +144,11 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
 
     /// This process's rows of C, by rank, after everything has finished.
     pub fn results(&self) -> Result<Vec<Vec<f32>>, Error> {
-        self.team.synchronize()?;
+        self.group.synchronize()?;
         let mut results = Vec::new();
-        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+        for (rank, member) in self.group.ranks().iter().zip(&self.members) {
             rank.device().enter()?;
-            let mut c = member.c.as_host_vec().doing("copy rows of C to the host")?;
+            let mut c = member.c.as_host_vec().context("copy rows of C to the host")?;
             c.truncate(self.rows_of(rank.rank()).len() * self.extents.1);
             results.push(c);
         }

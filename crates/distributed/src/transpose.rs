@@ -8,20 +8,20 @@ use std::ops::Range;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use warpsmith_collectives::{Communicator, Element, together_async};
 use warpsmith_kernels::transpose;
-use warpsmith_launch::{BufferSlice, BufferSliceMut, Doing};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, ErrorContext};
 
 use crate::error::Error;
-use crate::team::{Carrier, Team, room, shares, slice};
+use crate::group::{DeviceGroup, Transport, room, shares, slice};
 
 /// The transpose of rows × cols elements, with rows on each device before and after.
 pub struct Transpose<'t, 'd, T: DeviceCopy> {
-    team: &'t Team<'d>,
+    group: &'t DeviceGroup<'d>,
     extents: (usize, usize),
-    members: Vec<Member<T>>,
+    members: Vec<TransposeRank<T>>,
 }
 
 /// One device's part.
-struct Member<T: DeviceCopy> {
+struct TransposeRank<T: DeviceCopy> {
     from: DeviceBuffer<T>,
     /// Its rows, transposed.
     strip: DeviceBuffer<T>,
@@ -33,39 +33,39 @@ struct Member<T: DeviceCopy> {
 impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
     /// Prepares it: `rows_of` returns rows of the matrix.
     pub fn new(
-        team: &'t Team<'d>,
+        group: &'t DeviceGroup<'d>,
         (rows, cols): (usize, usize),
         rows_of: impl Fn(Range<usize>) -> Vec<T>,
     ) -> Result<Self, Error> {
-        let ranks = team.size();
+        let ranks = group.size();
         let mut members = Vec::new();
-        for rank in team.ranks() {
+        for rank in group.ranks() {
             rank.device().enter()?;
             let (own, result) = (shares(rows, ranks, rank.rank()), shares(cols, ranks, rank.rank()));
-            let from = DeviceBuffer::from_slice(&rows_of(own.clone())).doing("copy rows to the device")?;
-            let come = if team.carrier == Carrier::Collectives { result.len() * rows } else { 0 };
-            members.push(Member {
+            let from = DeviceBuffer::from_slice(&rows_of(own.clone())).context("copy rows to the device")?;
+            let come = if group.transport == Transport::Collectives { result.len() * rows } else { 0 };
+            members.push(TransposeRank {
                 from,
                 strip: room(own.len() * cols, "its rows, transposed")?,
                 come: room(come, "others' pieces")?,
                 to: room(result.len() * rows, "rows of the result")?,
             });
         }
-        team.settle()?;
-        Ok(Self { team, extents: (rows, cols), members })
+        group.settle()?;
+        Ok(Self { group, extents: (rows, cols), members })
     }
 
     /// Enqueues the whole transpose on the devices' streams.
     pub fn run(&mut self) -> Result<(), Error> {
         let (rows, cols) = self.extents;
-        for (rank, member) in self.team.ranks().iter().zip(&mut self.members) {
+        for (rank, member) in self.group.ranks().iter().zip(&mut self.members) {
             rank.device().enter()?;
-            let own = shares(rows, self.team.size(), rank.rank());
+            let own = shares(rows, self.group.size(), rank.rank());
             if !own.is_empty() && cols > 0 {
                 let (device, extents, bytes) = (rank.device(), (own.len(), cols), size_of::<T>());
                 let [from, to] = [&member.from, &member.strip].map(|buffer| buffer.as_device_ptr().as_raw());
                 let plan = transpose::Plan::choose(device.limits(), bytes, extents, (from, to))?;
-                // SAFETY: this value owns both, frees them only once the device has ended, and stream order keeps writers apart.
+                // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
                 unsafe { transpose::launch(device, &plan, &member.from, &mut member.strip)? };
             }
         }
@@ -74,24 +74,24 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
 
     /// Only the exchange, of strips transposed before.
     pub fn exchange(&mut self) -> Result<(), Error> {
-        self.team.sides_after(&self.team.moments()?)?;
-        match self.team.carrier {
-            Carrier::CopyEngines => self.copied()?,
-            Carrier::Collectives => self.sent()?,
+        self.group.sides_after(&self.group.events()?)?;
+        match self.group.transport {
+            Transport::CopyEngines => self.copied()?,
+            Transport::Collectives => self.sent()?,
         }
-        self.team.mains_after(&self.team.side_moments()?)
+        self.group.mains_after(&self.group.side_events()?)
     }
 
     /// The bytes that all devices together receive from others in one exchange.
     pub fn bytes(&self) -> usize {
-        let ((rows, cols), ranks) = (self.extents, self.team.size());
+        let ((rows, cols), ranks) = (self.extents, self.group.size());
         let own: usize =
             (0..ranks).map(|r| shares(rows, ranks, r).len() * shares(cols, ranks, r).len()).sum();
         (rows * cols - own) * size_of::<T>()
     }
 
     fn copied(&self) -> Result<(), Error> {
-        let ((rows, cols), ranks, size) = (self.extents, self.team.size(), size_of::<T>());
+        let ((rows, cols), ranks, size) = (self.extents, self.group.size(), size_of::<T>());
         for step in 0..ranks {
             for to in 0..ranks {
                 let from = (to + step) % ranks;
@@ -101,7 +101,11 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
                 let target = self.members[to].to.as_device_ptr().as_raw() + (strip.start * size) as u64;
                 // SAFETY: the piece is within the strip, and its destination within the result.
                 unsafe {
-                    self.team.copy((to, target, rows * size), (from, source, width), (width, piece.len()))?;
+                    self.group.copy(
+                        (to, target, rows * size),
+                        (from, source, width),
+                        (width, piece.len()),
+                    )?;
                 }
             }
         }
@@ -109,9 +113,9 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
     }
 
     fn sent(&self) -> Result<(), Error> {
-        let ((rows, cols), ranks, size) = (self.extents, self.team.size(), size_of::<T>());
+        let ((rows, cols), ranks, size) = (self.extents, self.group.size(), size_of::<T>());
         let mut pieces = Vec::new();
-        for (rank, member) in self.team.ranks().iter().zip(&self.members) {
+        for (rank, member) in self.group.ranks().iter().zip(&self.members) {
             let (own, result) = (shares(rows, ranks, rank.rank()), shares(cols, ranks, rank.rank()));
             let mut of_rank = Vec::new();
             for other in 0..ranks {
@@ -123,7 +127,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
             pieces.push(of_rank);
         }
         let mut calls = Vec::new();
-        for ((rank, side), of_rank) in self.team.ranks().iter().zip(&self.team.sides).zip(&mut pieces) {
+        for ((rank, side), of_rank) in self.group.ranks().iter().zip(&self.group.sides).zip(&mut pieces) {
             for (other, (sent, come)) in of_rank.iter_mut().enumerate() {
                 // SAFETY: as in `run`.
                 let (sent, come) = unsafe {
@@ -136,7 +140,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         }
         // SAFETY: as in `run`.
         unsafe { together_async(calls)? };
-        for (local, (rank, member)) in self.team.ranks().iter().zip(&self.members).enumerate() {
+        for (local, (rank, member)) in self.group.ranks().iter().zip(&self.members).enumerate() {
             let result = shares(cols, ranks, rank.rank());
             for other in 0..ranks {
                 let strip = shares(rows, ranks, other);
@@ -147,7 +151,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
                 // SAFETY: as above.
                 unsafe {
                     let (to, from) = ((local, target, rows * size), (local, source, width));
-                    self.team.copy(to, from, (width, result.len()))?;
+                    self.group.copy(to, from, (width, result.len()))?;
                 }
             }
         }
@@ -159,11 +163,11 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
     where
         T: Default,
     {
-        self.team.synchronize()?;
-        let read = |(rank, member): (&Communicator<'d>, &Member<T>)| {
+        self.group.synchronize()?;
+        let read = |(rank, member): (&Communicator<'d>, &TransposeRank<T>)| {
             rank.device().enter()?;
-            Ok(member.to.as_host_vec().doing("copy rows of the result to the host")?)
+            Ok(member.to.as_host_vec().context("copy rows of the result to the host")?)
         };
-        self.team.ranks().iter().zip(&self.members).map(read).collect()
+        self.group.ranks().iter().zip(&self.members).map(read).collect()
     }
 }

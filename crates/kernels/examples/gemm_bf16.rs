@@ -2,12 +2,12 @@
 
 use half::bf16;
 use warpsmith_kernels::gemm::{Gemm, Input, Layout, Output, Problem};
-use warpsmith_launch::{Bf16, Device, Wish};
+use warpsmith_launch::{Bf16, Device, DevicePreference};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
-    run(&Device::open(Wish::Auto)?)
+    run(&Device::open(DevicePreference::Auto)?)
 }
 
 /// A is 128 × 64 and B 64 × 256, both with K contiguous; C is f32.

@@ -1,12 +1,12 @@
 //! C = A · B of f32. Run with `cargo run --release -p warpsmith_kernels --example gemm_f32`.
 
 use warpsmith_kernels::gemm::{Gemm, Problem};
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
-    run(&Device::open(Wish::Auto)?)
+    run(&Device::open(DevicePreference::Auto)?)
 }
 
 /// A is 100 × 50, B 50 × 70.

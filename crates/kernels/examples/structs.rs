@@ -4,7 +4,7 @@
 use bytemuck::{Pod, Zeroable};
 use cust::DeviceCopy;
 use warpsmith_kernels::structs::{to_arrays, to_structs};
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -18,7 +18,7 @@ pub struct Particle {
 }
 
 fn main() -> Result<()> {
-    run(&Device::open(Wish::Auto)?)
+    run(&Device::open(DevicePreference::Auto)?)
 }
 
 /// 3000 particles.

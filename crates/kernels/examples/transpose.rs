@@ -1,12 +1,12 @@
 //! The transpose of a matrix. Run with `cargo run --release -p warpsmith_kernels --example transpose`.
 
 use warpsmith_kernels::transpose::transpose;
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
-    run(&Device::open(Wish::Auto)?)
+    run(&Device::open(DevicePreference::Auto)?)
 }
 
 /// 100 rows of 257 f64.

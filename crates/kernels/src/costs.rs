@@ -1,4 +1,4 @@
-//! What kernels cost on a chip: the numbers by which dispatchers choose, fitted to times of that chip.
+//! Costs of kernels on a chip: the numbers by which dispatchers choose, fitted to times of that chip.
 //!
 //! To fit them for another chip, time plans of each kind (`warpsmith bench matmul`, `bench tensor --variant`), and add a table.
 
@@ -10,10 +10,10 @@ pub(crate) struct Costs {
     /// The chip's name, as it begins the driver's.
     pub chip: &'static str,
     /// Products of f32 by the CUDA cores.
-    pub f32: F32,
+    pub f32: F32Costs,
     /// Products by Hopper's tensor cores.
-    pub hopper: Hopper,
-    /// How many blocks of the transposes the chip holds at a time; a matrix with no more tiles is a small
+    pub hopper: HopperCosts,
+    /// The transposes' blocks that the chip holds at a time; a matrix with no more tiles is a small
     /// one.
     pub transposes_at_once: u64,
     /// Below this many operations, the general tensor-core kernel is faster than the copies that align alone.
@@ -23,7 +23,7 @@ pub(crate) struct Costs {
 /// A form of the f32 kernels. `blocks` blocks of it on a multiprocessor take, for each step of K, the longer of `alone` (one
 /// waits for its own loads) and `first + each · blocks` (more hide each other's).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct F32Cost {
     pub alone: f64,
     pub first: f64,
     pub each: f64,
@@ -35,14 +35,14 @@ pub(crate) struct Step {
 
 /// Fitted to the times of 2,400 plans for 70 products: the plan of least cycles takes 1.5 % longer than the fastest, on average.
 #[derive(Debug, PartialEq)]
-pub(crate) struct F32 {
-    pub large: Step,
-    pub middle: Step,
-    pub middle_any: Step,
-    pub small: Step,
-    pub tall: Step,
-    pub wide: Step,
-    pub portable: Step,
+pub(crate) struct F32Costs {
+    pub large: F32Cost,
+    pub middle: F32Cost,
+    pub middle_any: F32Cost,
+    pub small: F32Cost,
+    pub tall: F32Cost,
+    pub wide: F32Cost,
+    pub portable: F32Cost,
     /// Thin products are limited by memory: bytes a cycle for one multiprocessor, the number of blocks from which on that
     /// counts, other cycles.
     pub thin: (f64, f64, f64),
@@ -54,7 +54,7 @@ pub(crate) struct F32 {
 
 /// A form of Hopper's kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Form {
+pub(crate) struct HopperCost {
     /// Cycles of a step of 128 bytes of K: what a multiprocessor can take in counts for small tiles, what the tensor cores can
     /// multiply for large ones.
     pub step: f64,
@@ -64,19 +64,19 @@ pub(crate) struct Form {
     pub group: u32,
 }
 
-/// Fitted likewise.
+/// Fitted to times, as [`F32Costs`].
 #[derive(Debug, PartialEq)]
-pub(crate) struct Hopper {
-    pub pairs: Form,
-    pub alone: Form,
-    pub wide_192: Form,
-    pub wide_128: Form,
-    pub wide_64: Form,
-    pub small: Form,
+pub(crate) struct HopperCosts {
+    pub pairs: HopperCost,
+    pub alone: HopperCost,
+    pub wide_192: HopperCost,
+    pub wide_128: HopperCost,
+    pub wide_64: HopperCost,
+    pub small: HopperCost,
     /// More cycles for a step without clusters, if several rounds of tiles follow each other: a pair reads less, which costs
     /// nothing where no block waits for another, and counts where the board's power does.
     pub alone_in_rounds: f64,
-    /// What is not hidden of storing a tile if another follows: if it is stored while that is multiplied, and else for each column.
+    /// Cycles of storing a tile that are not hidden if another follows: if it is stored while that is multiplied, and else for each column.
     pub store: (f64, f64),
     /// Sums of shared tiles are written, read and waited for through L2: cycles at all, for each column, for each other part, and
     /// for each column's square of one.
@@ -88,27 +88,27 @@ pub(crate) struct Hopper {
 /// All chips with numbers of their own.
 static CHIPS: [Costs; 1] = [Costs {
     chip: "NVIDIA H200",
-    f32: F32 {
+    f32: F32Costs {
         // Only one block fits, so blocks run in waves.
-        large: Step { alone: 0.0, first: 0.0, each: 2380.0, both_along_k: 1.0, others: 4800.0 },
-        middle: Step { alone: 790.0, first: 130.0, each: 604.0, both_along_k: 1.05, others: 2900.0 },
-        middle_any: Step { alone: 890.0, first: 165.0, each: 646.0, both_along_k: 1.05, others: 2900.0 },
-        small: Step { alone: 522.0, first: 69.0, each: 370.0, both_along_k: 1.18, others: 2900.0 },
-        tall: Step { alone: 600.0, first: 127.0, each: 475.0, both_along_k: 1.0, others: 2900.0 },
-        wide: Step { alone: 592.0, first: 91.0, each: 434.0, both_along_k: 1.0, others: 2900.0 },
+        large: F32Cost { alone: 0.0, first: 0.0, each: 2380.0, both_along_k: 1.0, others: 4800.0 },
+        middle: F32Cost { alone: 790.0, first: 130.0, each: 604.0, both_along_k: 1.05, others: 2900.0 },
+        middle_any: F32Cost { alone: 890.0, first: 165.0, each: 646.0, both_along_k: 1.05, others: 2900.0 },
+        small: F32Cost { alone: 522.0, first: 69.0, each: 370.0, both_along_k: 1.18, others: 2900.0 },
+        tall: F32Cost { alone: 600.0, first: 127.0, each: 475.0, both_along_k: 1.0, others: 2900.0 },
+        wide: F32Cost { alone: 592.0, first: 91.0, each: 434.0, both_along_k: 1.0, others: 2900.0 },
         // On devices without the others; beside them it is never better than small tiles.
-        portable: Step { alone: 600.0, first: 486.0, each: 370.0, both_along_k: 1.0, others: 2900.0 },
+        portable: F32Cost { alone: 600.0, first: 486.0, each: 370.0, both_along_k: 1.0, others: 2900.0 },
         thin: (13.0, 3.0, 3000.0),
         sum: (1250.0, 140.0, 2550.0),
         pack: (2750.0, 1750.0),
     },
-    hopper: Hopper {
-        pairs: Form { step: 1370.0, others: 7100.0, group: 8 },
-        alone: Form { step: 1385.0, others: 7100.0, group: 8 },
-        wide_192: Form { step: 1060.0, others: 6500.0, group: 14 },
-        wide_128: Form { step: 700.0, others: 5700.0, group: 12 },
-        wide_64: Form { step: 480.0, others: 4450.0, group: 8 },
-        small: Form { step: 320.0, others: 3960.0, group: 8 },
+    hopper: HopperCosts {
+        pairs: HopperCost { step: 1370.0, others: 7100.0, group: 8 },
+        alone: HopperCost { step: 1385.0, others: 7100.0, group: 8 },
+        wide_192: HopperCost { step: 1060.0, others: 6500.0, group: 14 },
+        wide_128: HopperCost { step: 700.0, others: 5700.0, group: 12 },
+        wide_64: HopperCost { step: 480.0, others: 4450.0, group: 8 },
+        small: HopperCost { step: 320.0, others: 3960.0, group: 8 },
         alone_in_rounds: 30.0,
         store: (300.0, 12.0),
         shared: (2500.0, 50.0, 500.0, 0.09),
@@ -119,7 +119,7 @@ static CHIPS: [Costs; 1] = [Costs {
 }];
 
 impl Costs {
-    /// Those of a device, or of the chip that is most like it.
+    /// The costs on a device, or on the chip that is most like it.
     pub fn of(limits: &Limits) -> &'static Self {
         CHIPS.iter().find(|costs| limits.name.starts_with(costs.chip)).unwrap_or(&CHIPS[0])
     }

@@ -1,6 +1,6 @@
-//! What the library refuses.
+//! Errors of the library.
 
-/// What was asked, what the limit is, and what to do.
+/// An error of this crate: the request, the limit, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A product whose description contradicts itself, or that nothing computes.
@@ -8,7 +8,7 @@ pub enum Error {
     Gemm(String),
     /// A matrix that is longer than what holds it.
     #[error("cannot multiply: {matrix} needs {needed} elements, its buffer has {has}")]
-    Short {
+    BufferTooShort {
         /// `A`, `B` or `C`.
         matrix: &'static str,
         /// Elements from the matrix's first to its last.
@@ -21,12 +21,12 @@ pub enum Error {
         "cannot multiply: the plan is for {matrix} {planned} bytes after a multiple of 16, and here it begins {is} bytes \
          after one: make a plan for these matrices"
     )]
-    OtherPlan {
+    PlanMismatch {
         /// `A`, `B` or `C`.
         matrix: &'static str,
-        /// Where it was, modulo 16.
+        /// Its planned address, modulo 16.
         planned: u64,
-        /// Where it is, modulo 16.
+        /// Its address, modulo 16.
         is: u64,
     },
     /// A transpose that no kernel does.

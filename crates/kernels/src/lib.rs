@@ -10,10 +10,10 @@
 //!
 //! ```
 //! use warpsmith_kernels::gemm::{Gemm, Problem};
-//! use warpsmith_launch::{Device, Wish};
+//! use warpsmith_launch::{Device, DevicePreference};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let device = Device::open(Wish::Virtual)?; // or `Wish::Auto`: a GPU where there is one
+//! let device = Device::open(DevicePreference::Virtual)?; // or `DevicePreference::Auto`: a GPU where there is one
 //! let a = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // 2 × 3
 //! let b = device.upload(&[1.0f32, 0.0, 0.0, 1.0, 1.0, 1.0])?; // 3 × 2
 //! let mut c = device.upload(&[0.0f32; 4])?;
@@ -64,7 +64,7 @@ fn unpacked(packed: &[u8]) -> String {
     text.and_then(|text| String::from_utf8(text).ok()).expect("the build script packed a text")
 }
 
-/// The same as LLVM code before it becomes PTX: text, packed by LZ4 with its length before it.
+/// The modules as LLVM code before it becomes PTX: text, packed by LZ4 with its length before it.
 #[cfg(feature = "llvm")]
 pub static LLVM: [&[u8]; 3] =
     [made!("kernels_compute_75.ll"), made!("kernels_compute_80.ll"), made!("kernels_compute_90a.ll")];
@@ -73,14 +73,14 @@ pub static LLVM: [&[u8]; 3] =
 mod tests {
     use std::time::Duration;
 
-    use warpsmith_launch::Wish;
+    use warpsmith_launch::DevicePreference;
 
     use super::*;
     use crate::gemm::{Gemm, Problem};
 
     #[test]
     fn safe_functions_return_when_the_device_has_ended() {
-        let device = Device::open(Wish::Virtual).unwrap();
+        let device = Device::open(DevicePreference::Virtual).unwrap();
         let numbers = device.upload(&[1.0f32; 16]).unwrap();
         let structs = device.upload(&[[1.0f32; 4]; 4]).unwrap();
         let mut to = device.zeroed::<f32>(16).unwrap();

@@ -5,10 +5,10 @@
 //!
 //! ```
 //! use warpsmith_kernels::structs::{to_arrays, to_structs};
-//! use warpsmith_launch::{Device, Wish};
+//! use warpsmith_launch::{Device, DevicePreference};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let device = Device::open(Wish::Virtual)?;
+//! let device = Device::open(DevicePreference::Virtual)?;
 //! let points = device.upload(&[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?; // x, y, z
 //! let mut arrays = device.upload(&[0.0f32; 12])?;
 //! to_arrays(&device, 4, &points, &mut arrays)?; // arrays 4 elements apart: each begins at a multiple of 16 bytes
@@ -48,7 +48,7 @@ pub fn to_arrays<'b, T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
     finished(device, unsafe { to_arrays_async(device, pitch, from.as_cust(), to.as_cust_mut()) })
 }
 
-/// The way back: as many structs as `to` holds, from arrays that begin `pitch` elements apart. Waits likewise.
+/// Makes as many structs as `to` holds, of arrays that begin `pitch` elements apart, and waits for them.
 pub fn to_structs<'b, T: Pod + DeviceCopy, F: Pod + DeviceCopy>(
     device: &Device,
     pitch: usize,

@@ -2,10 +2,10 @@
 //!
 //! ```
 //! use warpsmith_kernels::transpose::transpose;
-//! use warpsmith_launch::{Device, Wish};
+//! use warpsmith_launch::{Device, DevicePreference};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let device = Device::open(Wish::Virtual)?;
+//! let device = Device::open(DevicePreference::Virtual)?;
 //! let from = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 //! let mut to = device.upload(&[0.0f32; 6])?;
 //! let plan = transpose(&device, (2, 3), &from, &mut to)?;
@@ -29,7 +29,7 @@ use crate::{Error, LEVELS, finished};
 /// The bytes of a vector, which rows must be a multiple of for [`Variant::Vectorised`].
 const VECTOR: usize = 16;
 
-/// How a matrix is transposed.
+/// An implementation of the transpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Rows of both matrices begin at multiples of 16 bytes: whole vectors on both sides.
@@ -40,23 +40,23 @@ pub enum Variant {
     Narrow,
 }
 
-/// Which of a variant's kernels.
+/// The chips that a variant's kernel is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
+pub enum Target {
     /// For any chip.
     Any,
     /// For capability 9.0: launches overlap, and L2 fetches lines in pairs.
     Hopper,
 }
 
-impl For {
+impl Target {
     /// The best generation that a device has.
     pub fn device(limits: &Limits) -> Self {
         if limits.capability == (9, 0) { Self::Hopper } else { Self::Any }
     }
 }
 
-/// What was picked for a matrix. Launches trust it, so only this module makes one:
+/// The choice for a matrix. Launches trust it, so only this module makes one:
 ///
 /// ```compile_fail,E0451
 /// fn other(plan: warpsmith_kernels::transpose::Plan) -> warpsmith_kernels::transpose::Plan {
@@ -67,7 +67,7 @@ impl For {
 pub struct Plan {
     entry: Entry,
     variant: Variant,
-    chips: For,
+    target: Target,
     bytes: usize,
     extents: (usize, usize),
     shape: Shape,
@@ -81,28 +81,29 @@ impl Plan {
         extents: (usize, usize),
         (from, to): (u64, u64),
     ) -> Result<Self, Error> {
-        let chips = For::device(limits);
+        let target = Target::device(limits);
         let aligned = rows_are_aligned(bytes, extents, [from, to]);
         let variant = if aligned { Variant::Vectorised } else { Variant::Shifted };
-        let plan = Self::of(chips, variant, bytes, extents)?;
+        let plan = Self::of(target, variant, bytes, extents)?;
         // Where the chip holds all tiles at one time, some multiprocessors have none or one less than others: half tiles share
         // the work out better. Bytes of 1023 × 1025 take 4.3 µs instead of 6.7, f16 4.9 instead of 7.3, f32 4.3 instead of 5.9.
         let blocks: u64 = plan.shape.grid.iter().map(|&blocks| u64::from(blocks)).product();
-        if !aligned && chips == For::Hopper && bytes < 8 && blocks <= Costs::of(limits).transposes_at_once {
-            return Self::of(chips, Variant::Narrow, bytes, extents);
+        if !aligned && target == Target::Hopper && bytes < 8 && blocks <= Costs::of(limits).transposes_at_once
+        {
+            return Self::of(target, Variant::Narrow, bytes, extents);
         }
         Ok(plan)
     }
 
     /// That of a variant, or of the next best where it does not exist.
     pub fn of(
-        chips: For,
+        target: Target,
         variant: Variant,
         bytes: usize,
         (rows, cols): (usize, usize),
     ) -> Result<Self, Error> {
         let tile = match (variant, bytes) {
-            (Variant::Vectorised, 8) if chips == For::Hopper => hopper::TILE_8,
+            (Variant::Vectorised, 8) if target == Target::Hopper => hopper::TILE_8,
             (Variant::Vectorised, 1) => vectorised::TILE_1,
             (Variant::Vectorised, 2) => vectorised::TILE_2,
             (Variant::Vectorised, 4) => vectorised::TILE_4,
@@ -112,13 +113,13 @@ impl Plan {
             (Variant::Shifted, 2) => shifted::TILE_2,
             (Variant::Shifted, 4) => shifted::TILE_4,
             (Variant::Shifted, 8) => shifted::TILE_8,
-            (Variant::Narrow, 1) if chips == For::Hopper => shifted::NARROW_1,
-            (Variant::Narrow, 2) if chips == For::Hopper => shifted::NARROW_2,
-            (Variant::Narrow, 4) if chips == For::Hopper => shifted::NARROW_4,
-            (Variant::Narrow, _) => return Self::of(chips, Variant::Shifted, bytes, (rows, cols)),
+            (Variant::Narrow, 1) if target == Target::Hopper => shifted::NARROW_1,
+            (Variant::Narrow, 2) if target == Target::Hopper => shifted::NARROW_2,
+            (Variant::Narrow, 4) if target == Target::Hopper => shifted::NARROW_4,
+            (Variant::Narrow, _) => return Self::of(target, Variant::Shifted, bytes, (rows, cols)),
             _ => return Err(no_such_size(bytes)),
         };
-        let entry = entry(chips, variant, bytes).ok_or_else(|| no_such_size(bytes))?;
+        let entry = entry(target, variant, bytes).ok_or_else(|| no_such_size(bytes))?;
         // The last tiles reach beyond the matrix, and rows and columns are counted in 32 bits.
         let largest = (u32::MAX - 511) as usize;
         if let Some(extent) = [rows, cols].into_iter().find(|&extent| extent > largest) {
@@ -126,7 +127,7 @@ impl Plan {
                 "{extent} rows or columns are too many: {largest} is the limit"
             )));
         }
-        let early = chips == For::Hopper && variant == Variant::Vectorised;
+        let early = target == Target::Hopper && variant == Variant::Vectorised;
         let own = match variant {
             Variant::Vectorised if early => (vectorised::own_rows(tile, rows, bytes), tile.cols),
             Variant::Vectorised => (tile.rows, tile.cols),
@@ -138,7 +139,7 @@ impl Plan {
             _ => 1,
         };
         let shape = grid(tile, own, side, (rows, cols));
-        Ok(Self { entry, variant, chips, bytes, extents: (rows, cols), shape })
+        Ok(Self { entry, variant, target, bytes, extents: (rows, cols), shape })
     }
 
     /// How.
@@ -173,16 +174,16 @@ impl Plan {
             Variant::Shifted => "some rows begin at no multiple of 16 bytes",
             Variant::Narrow => "some rows begin at no multiple of 16 bytes, the matrix is small",
         };
-        let chip = match self.chips {
-            For::Any => "not one of capability 9.0",
-            For::Hopper => "one of capability 9.0, where launches overlap",
+        let chip = match self.target {
+            Target::Any => "not one of capability 9.0",
+            Target::Hopper => "one of capability 9.0, where launches overlap",
         };
         format!("{rows}, and the chip is {chip}")
     }
 
-    /// How it is launched.
+    /// The launch's attributes.
     pub fn extended(&self) -> Extended {
-        Extended { early: self.chips == For::Hopper, ..Extended::default() }
+        Extended { early: self.target == Target::Hopper, ..Extended::default() }
     }
 }
 
@@ -271,9 +272,9 @@ pub unsafe fn launch<T: DeviceCopy>(
 type Entry = (&'static str, fn(&Device, &Plan, [u64; 2]) -> Result<(), Error>);
 
 /// Makes the entry of the kernel that is chosen.
-struct Chosen;
+struct MakeEntry;
 
-impl<T: DeviceCopy> UseKernel<Signature<T>, Entry> for Chosen {
+impl<T: DeviceCopy> UseKernel<Signature<T>, Entry> for MakeEntry {
     fn with<K: Kernel<Signature = Signature<T>> + 'static>(self) -> Entry {
         // SAFETY: elements are moved as bits of their size, and `launch` compared the buffers with rows × cols of them. What
         // begins early waits. `Plan::of` keeps both extents below 2³².
@@ -286,13 +287,13 @@ impl<T: DeviceCopy> UseKernel<Signature<T>, Entry> for Chosen {
     }
 }
 
-fn entry(chips: For, variant: Variant, bytes: usize) -> Option<Entry> {
-    match (chips, variant) {
-        (For::Any, Variant::Vectorised) => base::vectorised::choose(bytes, Chosen),
-        (For::Any, Variant::Shifted) => base::shifted::choose(bytes, Chosen),
-        (For::Hopper, Variant::Vectorised) => hopper::vectorised::choose(bytes, Chosen),
-        (For::Hopper, Variant::Shifted) => hopper::shifted::choose(bytes, Chosen),
-        (_, Variant::Narrow) => hopper::narrow::choose(bytes, Chosen),
+fn entry(target: Target, variant: Variant, bytes: usize) -> Option<Entry> {
+    match (target, variant) {
+        (Target::Any, Variant::Vectorised) => base::vectorised::choose(bytes, MakeEntry),
+        (Target::Any, Variant::Shifted) => base::shifted::choose(bytes, MakeEntry),
+        (Target::Hopper, Variant::Vectorised) => hopper::vectorised::choose(bytes, MakeEntry),
+        (Target::Hopper, Variant::Shifted) => hopper::shifted::choose(bytes, MakeEntry),
+        (_, Variant::Narrow) => hopper::narrow::choose(bytes, MakeEntry),
     }
 }
 
@@ -302,46 +303,47 @@ mod tests {
 
     use super::*;
 
-    fn limits(chips: For) -> Limits {
-        let capability = if chips == For::Hopper { (9, 0) } else { (8, 0) };
+    fn limits(target: Target) -> Limits {
+        let capability = if target == Target::Hopper { (9, 0) } else { (8, 0) };
         Limits { capability, ..Limits::of_chip(&H200) }
     }
 
     fn choose(
-        chips: For,
+        target: Target,
         bytes: usize,
         extents: (usize, usize),
         addresses: (u64, u64),
     ) -> Result<Plan, Error> {
-        Plan::choose(&limits(chips), bytes, extents, addresses)
+        Plan::choose(&limits(target), bytes, extents, addresses)
     }
 
     #[test]
     fn alignment_decides() {
-        let pick = |bytes, extents, from, to| choose(For::Any, bytes, extents, (from, to)).unwrap().kernel();
+        let pick =
+            |bytes, extents, from, to| choose(Target::Any, bytes, extents, (from, to)).unwrap().kernel();
         assert_eq!(pick(4, (8, 12), 256, 512), "transpose_vectorised_4_bytes");
         assert_eq!(pick(4, (8, 13), 256, 512), "transpose_shifted_4_bytes");
         assert_eq!(pick(4, (7, 12), 256, 512), "transpose_shifted_4_bytes");
         assert_eq!(pick(4, (8, 12), 256, 516), "transpose_shifted_4_bytes");
         assert_eq!(pick(1, (8, 16), 0, 0), "transpose_shifted_1_byte");
         assert_eq!(pick(16, (7, 3), 0, 0), "transpose_vectorised_16_bytes");
-        let plan = choose(For::Hopper, 1, (256, 512), (0, 0)).unwrap();
+        let plan = choose(Target::Hopper, 1, (256, 512), (0, 0)).unwrap();
         assert_eq!(
             (plan.kernel(), plan.shape.shared, plan.shape.grid),
             ("transpose_hopper_1_byte", 0, [2, 2, 1])
         );
         assert!(plan.why().contains("begin at multiples of 16") && plan.extended().early);
-        let plan = choose(For::Hopper, 8, (7, 12), (0, 0)).unwrap();
+        let plan = choose(Target::Hopper, 8, (7, 12), (0, 0)).unwrap();
         assert_eq!((plan.kernel(), plan.shape.shared), ("transpose_hopper_shifted_8_bytes", 0));
-        let of_bytes = |edge| choose(For::Hopper, 1, (edge, edge), (0, 0)).unwrap().kernel();
+        let of_bytes = |edge| choose(Target::Hopper, 1, (edge, edge), (0, 0)).unwrap().kernel();
         assert_eq!(
             [1001, 5001].map(of_bytes),
             ["transpose_hopper_narrow_1_byte", "transpose_hopper_shifted_1_byte"]
         );
         // Tiles half as wide are for Hopper alone, and for no elements of 8 bytes.
-        let narrow = |chips, bytes| Plan::of(chips, Variant::Narrow, bytes, (99, 99)).unwrap().kernel();
+        let narrow = |target, bytes| Plan::of(target, Variant::Narrow, bytes, (99, 99)).unwrap().kernel();
         assert_eq!(
-            [narrow(For::Any, 2), narrow(For::Hopper, 8), narrow(For::Hopper, 2)],
+            [narrow(Target::Any, 2), narrow(Target::Hopper, 8), narrow(Target::Hopper, 2)],
             [
                 "transpose_shifted_2_bytes",
                 "transpose_hopper_shifted_8_bytes",
@@ -349,10 +351,10 @@ mod tests {
             ]
         );
         // Rows 128 KiB apart: two columns of tiles at a time. Half sectors at the ends of columns: a vector of rows less.
-        let grid = |rows, cols| choose(For::Hopper, 8, (rows, cols), (0, 0)).unwrap().shape.grid;
+        let grid = |rows, cols| choose(Target::Hopper, 8, (rows, cols), (0, 0)).unwrap().shape.grid;
         assert_eq!((grid(16384, 16384), grid(16384, 8192)), ([512, 256, 1], [256, 256, 1]));
         assert_eq!((grid(640, 640), grid(634, 640)), ([10, 20, 1], [11, 20, 1]));
-        let refused = choose(For::Any, 3, (4, 4), (0, 0)).unwrap_err().to_string();
+        let refused = choose(Target::Any, 3, (4, 4), (0, 0)).unwrap_err().to_string();
         assert!(refused.contains("3 bytes"), "{refused}");
     }
 
@@ -360,7 +362,7 @@ mod tests {
     fn every_tile_has_a_block_whatever_the_shape() {
         for (rows, cols) in [(1, 1), (64, 64), (1000, 3), (3, 100_000_000), (0, 5), (5, 0)] {
             for (variant, bytes) in [(Variant::Vectorised, 4), (Variant::Shifted, 4), (Variant::Shifted, 1)] {
-                let Shape { grid, .. } = Plan::of(For::Any, variant, bytes, (rows, cols)).unwrap().shape;
+                let Shape { grid, .. } = Plan::of(Target::Any, variant, bytes, (rows, cols)).unwrap().shape;
                 let (own, side) = match (variant, bytes) {
                     (Variant::Vectorised, _) => ((64, 64), 1),
                     (_, 4) => ((56, 124), 1),

@@ -1,4 +1,4 @@
-//! What the host passes to a kernel: values that stand for its parameters, packed as the PTX has them.
+//! Arguments of launches: host values for a kernel's parameters, packed as the PTX has them.
 
 use std::ffi::c_void;
 
@@ -10,13 +10,13 @@ use crate::float16::{Bf16, F16};
 
 /// The values of a launch, in the order of the PTX parameters. Only this crate's [`Argument`]s append to it.
 #[derive(Default)]
-pub struct Packed {
+pub struct PackedArguments {
     /// Each begins at a multiple of 16, the largest alignment of a scalar parameter.
     words: Vec<u128>,
     starts: Vec<usize>,
 }
 
-impl Packed {
+impl PackedArguments {
     /// Appends a value; one without size is no parameter.
     pub(crate) fn push<T: Copy>(&mut self, value: T) {
         let size = size_of::<T>();
@@ -37,13 +37,13 @@ impl Packed {
         self.push(len as u64);
     }
 
-    /// Where each value lies, as the driver takes it.
+    /// The address of each value, as the driver takes it.
     pub(crate) fn pointers(&mut self) -> Vec<*mut c_void> {
         self.starts.iter().map(|&start| (&raw mut self.words[start]).cast()).collect()
     }
 }
 
-/// A host value that stands for a kernel's parameter of type `P`.
+/// A host value for a kernel's parameter of type `P`.
 ///
 /// | parameter | argument |
 /// | --- | --- |
@@ -59,7 +59,7 @@ impl Packed {
 ///
 /// ```
 /// use warpsmith_launch::cust::memory::DeviceBuffer;
-/// use warpsmith_launch::{Argument, Packed};
+/// use warpsmith_launch::{Argument, PackedArguments};
 ///
 /// struct Image {
 ///     pixels: DeviceBuffer<f32>,
@@ -67,7 +67,7 @@ impl Packed {
 ///
 /// // SAFETY: packs what a buffer packs for the same parameter.
 /// unsafe impl Argument<&'static [f32]> for &Image {
-///     fn pack(self, packed: &mut Packed) {
+///     fn pack(self, packed: &mut PackedArguments) {
 ///         Argument::<&'static [f32]>::pack(&self.pixels, packed);
 ///     }
 /// }
@@ -78,10 +78,10 @@ impl Packed {
 /// kernel is concerned. So it cannot be implemented in safe code:
 ///
 /// ```compile_fail,E0200
-/// # use warpsmith_launch::{Argument, Packed};
+/// # use warpsmith_launch::{Argument, PackedArguments};
 /// struct Nothing;
 /// impl Argument<u64> for Nothing {
-///     fn pack(self, _: &mut Packed) {} // the driver would read 8 bytes that are not there
+///     fn pack(self, _: &mut PackedArguments) {} // the driver would read 8 bytes that are not there
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
@@ -91,17 +91,17 @@ impl Packed {
 )]
 pub unsafe trait Argument<P> {
     /// Appends the PTX parameters.
-    fn pack(self, packed: &mut Packed);
+    fn pack(self, packed: &mut PackedArguments);
 }
 
 // SAFETY: a value by itself is one parameter of its size, or none if it has no size.
 unsafe impl<T: DeviceCopy> Argument<T> for T {
-    fn pack(self, packed: &mut Packed) {
+    fn pack(self, packed: &mut PackedArguments) {
         packed.push(self);
     }
 }
 
-/// The type on the device that a host type of the same bits stands for.
+/// A host type whose bits are a device type `T`: `F16` for `half::f16`, each type for itself.
 ///
 /// # Safety
 /// Both have the same size and alignment, and the bits of one are the same value of the other.
@@ -109,18 +109,18 @@ unsafe impl<T: DeviceCopy> Argument<T> for T {
     message = "a buffer of `{Self}` is passed where the kernel has `{T}`",
     label = "its elements are `{Self}`, the kernel's are `{T}`"
 )]
-pub unsafe trait StandsFor<T>: DeviceCopy {}
+pub unsafe trait HostType<T>: DeviceCopy {}
 // SAFETY: it is the same type.
-unsafe impl<T: DeviceCopy> StandsFor<T> for T {}
+unsafe impl<T: DeviceCopy> HostType<T> for T {}
 
 macro_rules! transparent {
     ($($wrapper:ty: $number:ty;)*) => {$(
         // SAFETY: the wrapper is transparent.
-        unsafe impl StandsFor<$number> for $wrapper {}
+        unsafe impl HostType<$number> for $wrapper {}
 
         // SAFETY: the wrapper is transparent.
         unsafe impl Argument<$number> for $wrapper {
-            fn pack(self, packed: &mut Packed) {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push(self);
             }
         }
@@ -131,22 +131,22 @@ transparent! { F16: half::f16; Bf16: half::bf16; }
 macro_rules! buffers {
     ($($buffer:ident)*) => {$(
         // SAFETY: a slice is two parameters, where it lies and how many elements it has.
-        unsafe impl<T, U: StandsFor<T>> Argument<&'static [T]> for &$buffer<U> {
-            fn pack(self, packed: &mut Packed) {
+        unsafe impl<T, U: HostType<T>> Argument<&'static [T]> for &$buffer<U> {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push_slice::<T>(self.as_device_ptr().as_raw(), self.len());
             }
         }
 
         // SAFETY: a pointer is one parameter of 64 bits.
-        unsafe impl<T, U: StandsFor<T>> Argument<*mut T> for &mut $buffer<U> {
-            fn pack(self, packed: &mut Packed) {
+        unsafe impl<T, U: HostType<T>> Argument<*mut T> for &mut $buffer<U> {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push(self.as_device_ptr().as_raw());
             }
         }
 
         // SAFETY: a pointer is one parameter of 64 bits.
-        unsafe impl<T, U: StandsFor<T>> Argument<*const T> for &$buffer<U> {
-            fn pack(self, packed: &mut Packed) {
+        unsafe impl<T, U: HostType<T>> Argument<*const T> for &$buffer<U> {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push(self.as_device_ptr().as_raw());
             }
         }
@@ -155,22 +155,22 @@ macro_rules! buffers {
 buffers!(Buffer DeviceBuffer DeviceSlice);
 
 // SAFETY: a slice is two parameters, where it lies and how many elements it has.
-unsafe impl<T, U: StandsFor<T>> Argument<&'static [T]> for BufferSlice<'_, U> {
-    fn pack(self, packed: &mut Packed) {
+unsafe impl<T, U: HostType<T>> Argument<&'static [T]> for BufferSlice<'_, U> {
+    fn pack(self, packed: &mut PackedArguments) {
         packed.push_slice::<T>(self.as_device_ptr().as_raw(), self.len());
     }
 }
 
 // SAFETY: a pointer is one parameter of 64 bits.
-unsafe impl<T, U: StandsFor<T>> Argument<*mut T> for BufferSliceMut<'_, U> {
-    fn pack(self, packed: &mut Packed) {
+unsafe impl<T, U: HostType<T>> Argument<*mut T> for BufferSliceMut<'_, U> {
+    fn pack(self, packed: &mut PackedArguments) {
         packed.push(self.as_device_ptr().as_raw());
     }
 }
 
 // SAFETY: a pointer is one parameter of 64 bits.
-unsafe impl<T, U: StandsFor<T>> Argument<*const T> for BufferSlice<'_, U> {
-    fn pack(self, packed: &mut Packed) {
+unsafe impl<T, U: HostType<T>> Argument<*const T> for BufferSlice<'_, U> {
+    fn pack(self, packed: &mut PackedArguments) {
         packed.push(self.as_device_ptr().as_raw());
     }
 }
@@ -178,8 +178,8 @@ unsafe impl<T, U: StandsFor<T>> Argument<*const T> for BufferSlice<'_, U> {
 macro_rules! pointers {
     ($($parameter:ty)*) => {$(
         // SAFETY: a pointer is one parameter of 64 bits.
-        unsafe impl<T, U: StandsFor<T>> Argument<$parameter> for DevicePointer<U> {
-            fn pack(self, packed: &mut Packed) {
+        unsafe impl<T, U: HostType<T>> Argument<$parameter> for DevicePointer<U> {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push(self.as_raw());
             }
         }
@@ -238,7 +238,7 @@ pointers!(*mut T *const T &'static T);
 )]
 pub unsafe trait Arguments<P> {
     /// Appends the PTX parameters of all.
-    fn pack(self, packed: &mut Packed);
+    fn pack(self, packed: &mut PackedArguments);
 }
 
 macro_rules! tuples {
@@ -246,7 +246,7 @@ macro_rules! tuples {
         // SAFETY: each argument appends its own parameters, in the tuple's order.
         unsafe impl<$($argument: Argument<$parameter>, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*) {
             #[allow(non_snake_case, unused_variables)]
-            fn pack(self, packed: &mut Packed) {
+            fn pack(self, packed: &mut PackedArguments) {
                 let ($($argument,)*) = self;
                 $($argument.pack(packed);)*
             }
@@ -273,7 +273,7 @@ mod tests {
         struct Nothing;
         // SAFETY: it has no content.
         unsafe impl DeviceCopy for Nothing {}
-        let mut packed = Packed::default();
+        let mut packed = PackedArguments::default();
         Arguments::<(u8, Nothing, [u64; 3], f32)>::pack((7u8, Nothing, [1u64, 2, 3], 0.5f32), &mut packed);
         let pointers = packed.pointers();
         assert_eq!(pointers.len(), 3);

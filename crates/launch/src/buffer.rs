@@ -13,8 +13,8 @@ use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy, DevicePointer};
 
 use crate::buffer_slice::{BufferSlice, BufferSliceMut};
-use crate::device::{Device, Home};
-use crate::error::{Doing, Error};
+use crate::device::{Device, DeviceContext};
+use crate::error::{Error, ErrorContext};
 
 /// Elements in a device's memory. [`Device::upload`] and [`Device::zeroed`] make one.
 ///
@@ -22,10 +22,10 @@ use crate::error::{Doing, Error};
 /// [`BufferSliceMut`]. What `cust` does with its own buffers needs `unsafe` here: [`as_cust`](Self::as_cust).
 ///
 /// ```
-/// use warpsmith_launch::{Device, Wish};
+/// use warpsmith_launch::{Device, DevicePreference};
 ///
 /// # fn main() -> Result<(), warpsmith_launch::Error> {
-/// let device = Device::open(Wish::Virtual)?;
+/// let device = Device::open(DevicePreference::Virtual)?;
 /// let mut buffer = device.upload(&[1u32, 2, 3])?;
 /// buffer.write(&[4, 5, 6])?;
 /// drop(device); // its context stays as long as the buffer
@@ -36,7 +36,7 @@ use crate::error::{Doing, Error};
 pub struct Buffer<T: DeviceCopy> {
     /// Freed before the context goes, and with it current.
     memory: ManuallyDrop<DeviceBuffer<T>>,
-    home: Arc<Home>,
+    device_context: Arc<DeviceContext>,
 }
 
 impl<T: DeviceCopy> Buffer<T> {
@@ -44,11 +44,11 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Safety
     /// Every element is written before it is read.
-    unsafe fn uninitialized(home: &Arc<Home>, len: usize) -> CudaResult<Self> {
-        let _current = home.enter()?;
+    unsafe fn uninitialized(device_context: &Arc<DeviceContext>, len: usize) -> CudaResult<Self> {
+        let _current = device_context.enter()?;
         // SAFETY: the caller's promise.
         let memory = unsafe { DeviceBuffer::uninitialized(len) }?;
-        Ok(Self { memory: ManuallyDrop::new(memory), home: home.clone() })
+        Ok(Self { memory: ManuallyDrop::new(memory), device_context: device_context.clone() })
     }
 
     /// Takes a buffer of `cust`'s.
@@ -57,10 +57,10 @@ impl<T: DeviceCopy> Buffer<T> {
     /// Its memory is of the device's context, every element is a value, and nothing else reaches it any more: no copy of its
     /// `DeviceSlice`, and no work in flight. It was not made by `DeviceBuffer::cast`.
     pub unsafe fn from_cust(device: &Device, buffer: DeviceBuffer<T>) -> Self {
-        Self { memory: ManuallyDrop::new(buffer), home: device.home().clone() }
+        Self { memory: ManuallyDrop::new(buffer), device_context: device.device_context().clone() }
     }
 
-    /// The same memory as `cust` has it.
+    /// Its memory as `cust`'s buffer.
     ///
     /// # Safety
     /// No copy of its `DeviceSlice` is used after this borrow has ended, nor is it written.
@@ -68,7 +68,7 @@ impl<T: DeviceCopy> Buffer<T> {
         &self.memory
     }
 
-    /// The same memory as `cust` has it, to be written.
+    /// Its memory as `cust`'s buffer, to be written.
     ///
     /// # Safety
     /// No copy of its `DeviceSlice` is used after this borrow has ended, it is not replaced, and what work in flight does to it
@@ -97,14 +97,14 @@ impl<T: DeviceCopy> Buffer<T> {
         if elements.len() != self.len() {
             return Err(Error::Length { given: elements.len(), has: self.len() });
         }
-        self.fill_from(elements).doing("copy to the device")
+        self.fill_from(elements).context("copy to the device")
     }
 
     fn fill_from(&mut self, elements: &[T]) -> CudaResult<()> {
-        let _current = self.home.enter()?;
+        let _current = self.device_context.enter()?;
         // SAFETY: both are borrowed until the stream has been waited for.
-        let copied = unsafe { self.memory.async_copy_from(elements, self.home.stream.cust()) };
-        self.home.stream.finish()?;
+        let copied = unsafe { self.memory.async_copy_from(elements, self.device_context.stream.cust()) };
+        self.device_context.stream.finish()?;
         copied
     }
 
@@ -137,15 +137,15 @@ impl<T: DeviceCopy> Buffer<T> {
         BufferSliceMut::from(self).split_at_mut(mid)
     }
 
-    pub(crate) fn home(&self) -> &Arc<Home> {
-        &self.home
+    pub(crate) fn device_context(&self) -> &Arc<DeviceContext> {
+        &self.device_context
     }
 }
 
 impl<T: DeviceCopy> Drop for Buffer<T> {
     fn drop(&mut self) {
         // If the context is lost, its memory is, too.
-        let _current = self.home.enter();
+        let _current = self.device_context.enter();
         // SAFETY: it is not used again.
         unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
@@ -155,25 +155,25 @@ impl Device {
     /// Copies elements to a buffer of their own on the device.
     pub fn upload<T: DeviceCopy>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
         // SAFETY: it is written below, in full.
-        let buffer = unsafe { Buffer::uninitialized(self.home(), elements.len()) };
+        let buffer = unsafe { Buffer::uninitialized(self.device_context(), elements.len()) };
         buffer
             .and_then(|mut buffer| buffer.fill_from(elements).map(|()| buffer))
-            .doing(format!("copy {} elements to the device", elements.len()))
+            .context(format!("copy {} elements to the device", elements.len()))
     }
 
     /// A buffer of zeros on the device.
     pub fn zeroed<T: DeviceCopy + Zeroable>(&self, len: usize) -> Result<Buffer<T>, Error> {
         // SAFETY: it is written below, in full.
-        let buffer = unsafe { Buffer::<T>::uninitialized(self.home(), len) };
+        let buffer = unsafe { Buffer::<T>::uninitialized(self.device_context(), len) };
         let zeros = |mut buffer: Buffer<T>| {
-            let _current = buffer.home.enter()?;
+            let _current = buffer.device_context.enter()?;
             // SAFETY: it is borrowed until the stream has been waited for, and zeros are values.
-            let filled = unsafe { buffer.memory.set_zero_async(buffer.home.stream.cust()) };
-            buffer.home.stream.finish()?;
+            let filled = unsafe { buffer.memory.set_zero_async(buffer.device_context.stream.cust()) };
+            buffer.device_context.stream.finish()?;
             drop(_current);
             filled.map(|()| buffer)
         };
-        buffer.and_then(zeros).doing(format!("make room for {len} elements on the device"))
+        buffer.and_then(zeros).context(format!("make room for {len} elements on the device"))
     }
 
     /// Copies a buffer's elements, or a matrix's row by row, to the host.

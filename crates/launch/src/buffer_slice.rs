@@ -8,24 +8,24 @@ use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use cust::sys;
 
 use crate::buffer::{Buffer, bounds};
-use crate::device::{Device, Home};
-use crate::error::{Doing, Error};
+use crate::device::{Device, DeviceContext};
+use crate::error::{Error, ErrorContext};
 use crate::extra::result;
 
-/// Where elements lie, without a claim to them.
-struct Place<'b, T: DeviceCopy> {
+/// A slice of elements without a claim to them.
+struct RawSlice<'b, T: DeviceCopy> {
     elements: DeviceSlice<T>,
-    home: &'b Arc<Home>,
+    device_context: &'b Arc<DeviceContext>,
 }
 
-impl<T: DeviceCopy> Clone for Place<'_, T> {
+impl<T: DeviceCopy> Clone for RawSlice<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T: DeviceCopy> Copy for Place<'_, T> {}
+impl<T: DeviceCopy> Copy for RawSlice<'_, T> {}
 
-impl<T: DeviceCopy> Place<'_, T> {
+impl<T: DeviceCopy> RawSlice<'_, T> {
     fn part(self, range: impl RangeBounds<usize>) -> Self {
         let (start, end) = bounds(range, self.elements.len());
         Self { elements: self.elements.index(start..end), ..self }
@@ -34,17 +34,17 @@ impl<T: DeviceCopy> Place<'_, T> {
     fn to_vec(self) -> Result<Vec<T>, Error> {
         let len = self.elements.len();
         let mut copy: Vec<T> = Vec::with_capacity(len);
-        let (bytes, stream) = (size_of::<T>() * len, &self.home.stream);
+        let (bytes, stream) = (size_of::<T>() * len, &self.device_context.stream);
         let mut read = || {
-            let _current = self.home.enter()?;
+            let _current = self.device_context.enter()?;
             let (to, from) = (copy.as_mut_ptr().cast::<c_void>(), self.elements.as_device_ptr().as_raw());
-            // SAFETY: there is room for so many bytes until the stream has been waited for, and the elements have them.
+            // SAFETY: there is room for the bytes until the stream has been waited for, and the elements have them.
             let copied = result(unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, bytes, stream.as_inner()) });
             stream.finish()?;
             copied
         };
         if bytes != 0 {
-            read().doing(format!("copy {len} elements to the host"))?;
+            read().context(format!("copy {len} elements to the host"))?;
         }
         // SAFETY: they were copied, and are values, as on the device.
         unsafe { copy.set_len(len) };
@@ -54,7 +54,7 @@ impl<T: DeviceCopy> Place<'_, T> {
 
 /// Elements of a [`Buffer`] that safe launches may read.
 pub struct BufferSlice<'b, T: DeviceCopy> {
-    place: Place<'b, T>,
+    raw: RawSlice<'b, T>,
 }
 
 impl<T: DeviceCopy> Clone for BufferSlice<'_, T> {
@@ -71,15 +71,15 @@ impl<'b, T: DeviceCopy> BufferSlice<'b, T> {
     /// As long as the slice is used, their memory is of the device's context and is not freed, they are values, and nothing
     /// writes them.
     pub unsafe fn from_cust(device: &'b Device, elements: &'b DeviceSlice<T>) -> Self {
-        Self { place: Place { elements: elements.index(..), home: device.home() } }
+        Self { raw: RawSlice { elements: elements.index(..), device_context: device.device_context() } }
     }
 
-    /// The same elements as `cust` has them.
+    /// Its elements as `cust`'s slice.
     ///
     /// # Safety
     /// No copy of it is used after this slice's borrow has ended, nor are they written.
     pub unsafe fn as_cust(&self) -> &DeviceSlice<T> {
-        &self.place.elements
+        &self.raw.elements
     }
 
     /// A part of it.
@@ -87,18 +87,18 @@ impl<'b, T: DeviceCopy> BufferSlice<'b, T> {
     /// # Panics
     /// If the range goes beyond it.
     pub fn slice(self, range: impl RangeBounds<usize>) -> Self {
-        Self { place: self.place.part(range) }
+        Self { raw: self.raw.part(range) }
     }
 
     /// Its elements on the host, after what its device's stream was given before.
     pub fn to_vec(self) -> Result<Vec<T>, Error> {
-        self.place.to_vec()
+        self.raw.to_vec()
     }
 }
 
-/// Elements of a [`Buffer`] that safe launches may write: those that this one holds are in no other.
+/// Elements of a [`Buffer`] that safe launches may write: no other slice holds them.
 pub struct BufferSliceMut<'b, T: DeviceCopy> {
-    place: Place<'b, T>,
+    raw: RawSlice<'b, T>,
 }
 
 impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
@@ -108,15 +108,15 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
     /// As long as the slice is used, their memory is of the device's context and is not freed, they are values, and nothing
     /// else reaches them.
     pub unsafe fn from_cust(device: &'b Device, elements: &'b mut DeviceSlice<T>) -> Self {
-        Self { place: Place { elements: elements.index(..), home: device.home() } }
+        Self { raw: RawSlice { elements: elements.index(..), device_context: device.device_context() } }
     }
 
-    /// The same elements as `cust` has them.
+    /// Its elements as `cust`'s slice.
     ///
     /// # Safety
     /// No copy of it is used after this slice's borrow has ended, and what work in flight does to them ends before.
     pub unsafe fn as_cust_mut(&mut self) -> &mut DeviceSlice<T> {
-        &mut self.place.elements
+        &mut self.raw.elements
     }
 
     /// A part of it.
@@ -124,7 +124,7 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
     /// # Panics
     /// If the range goes beyond it.
     pub fn slice_mut(self, range: impl RangeBounds<usize>) -> Self {
-        Self { place: self.place.part(range) }
+        Self { raw: self.raw.part(range) }
     }
 
     /// Two parts of it that have no element in common: the first `mid` elements, and the others.
@@ -132,8 +132,8 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
     /// # Panics
     /// If `mid` is beyond its end.
     pub fn split_at_mut(self, mid: usize) -> (Self, Self) {
-        let [first, others] = [self.place.part(..mid), self.place.part(mid..)];
-        (Self { place: first }, Self { place: others })
+        let [first, others] = [self.raw.part(..mid), self.raw.part(mid..)];
+        (Self { raw: first }, Self { raw: others })
     }
 }
 
@@ -142,7 +142,7 @@ macro_rules! slices {
         impl<T: DeviceCopy> $slice<'_, T> {
             /// Its number of elements.
             pub fn len(&self) -> usize {
-                self.place.elements.len()
+                self.raw.elements.len()
             }
 
             /// Whether it has none.
@@ -152,7 +152,7 @@ macro_rules! slices {
 
             /// The address of its first element. Only `unsafe` code can use it.
             pub fn as_device_ptr(&self) -> DevicePointer<T> {
-                self.place.elements.as_device_ptr()
+                self.raw.elements.as_device_ptr()
             }
         }
     )*};
@@ -163,7 +163,7 @@ impl<'b, T: DeviceCopy> From<&'b Buffer<T>> for BufferSlice<'b, T> {
     fn from(buffer: &'b Buffer<T>) -> Self {
         // SAFETY: the slice borrows the buffer, and is only read.
         let elements = unsafe { buffer.as_cust() }.index(..);
-        Self { place: Place { elements, home: buffer.home() } }
+        Self { raw: RawSlice { elements, device_context: buffer.device_context() } }
     }
 }
 
@@ -171,6 +171,6 @@ impl<'b, T: DeviceCopy> From<&'b mut Buffer<T>> for BufferSliceMut<'b, T> {
     fn from(buffer: &'b mut Buffer<T>) -> Self {
         // SAFETY: the slice borrows the buffer mutably.
         let elements = unsafe { buffer.as_cust() }.index(..);
-        Self { place: Place { elements, home: buffer.home() } }
+        Self { raw: RawSlice { elements, device_context: buffer.device_context() } }
     }
 }

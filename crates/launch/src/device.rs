@@ -6,11 +6,11 @@ use cuda_std::{Description, Kernel};
 use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::Device as CudaDevice;
 use cust::error::CudaResult;
-use warpsmith_cuda::Wish;
+use warpsmith_cuda::DevicePreference;
 
 use crate::description::compare;
-use crate::error::{Doing, Error};
-use crate::extra::peer::Current;
+use crate::error::{Error, ErrorContext};
+use crate::extra::peer::CurrentContextGuard;
 use crate::launcher::Launcher;
 use crate::levels::Levels;
 use crate::limits::Limits;
@@ -26,20 +26,20 @@ pub struct Device {
     limits: Limits,
     is_virtual: bool,
     index: u32,
-    home: Arc<Home>,
+    device_context: Arc<DeviceContext>,
 }
 
 /// A device's context and stream, which stay as long as a buffer of theirs.
-pub(crate) struct Home {
+pub(crate) struct DeviceContext {
     pub stream: Stream,
     // After the stream, which is of this context.
     context: Context,
 }
 
-impl Home {
+impl DeviceContext {
     /// Makes the context current in this thread, until the result is dropped.
-    pub fn enter(&self) -> CudaResult<Current> {
-        let before = Current::keep();
+    pub fn enter(&self) -> CudaResult<CurrentContextGuard> {
+        let before = CurrentContextGuard::save();
         CurrentContext::set_current(&self.context)?;
         Ok(before)
     }
@@ -47,38 +47,38 @@ impl Home {
 
 impl Device {
     /// Opens the first device of the kind asked for. A process has one kind: to ask for another later is an error.
-    pub fn open(wish: Wish) -> Result<Self, Error> {
-        Self::open_at(wish, 0)
+    pub fn open(preference: DevicePreference) -> Result<Self, Error> {
+        Self::open_at(preference, 0)
     }
 
     /// Opens the device of this index, and makes its context current in this thread.
     ///
     /// A program with several devices calls [`enter`](Self::enter) before it allocates or launches on another one.
-    pub fn open_at(wish: Wish, index: u32) -> Result<Self, Error> {
-        let is_virtual = start(wish)?;
+    pub fn open_at(preference: DevicePreference, index: u32) -> Result<Self, Error> {
+        let is_virtual = start(preference)?;
         let device =
-            CudaDevice::get_device(index).doing(format!("take device {index} of {}", count_started()?))?;
-        let limits = Limits::of(device).doing("read the device's limits")?;
-        let context = Context::new(device).doing("make a context")?;
-        context.set_flags(ContextFlags::SCHED_AUTO).doing("set the context's flags")?;
-        let stream = Stream::new().doing("make a stream")?;
-        let home = Arc::new(Home { stream, context });
-        Ok(Self { modules: Modules::default(), limits, is_virtual, index, home })
+            CudaDevice::get_device(index).context(format!("take device {index} of {}", count_started()?))?;
+        let limits = Limits::of(device).context("read the device's limits")?;
+        let context = Context::new(device).context("make a context")?;
+        context.set_flags(ContextFlags::SCHED_AUTO).context("set the context's flags")?;
+        let stream = Stream::new().context("make a stream")?;
+        let device_context = Arc::new(DeviceContext { stream, context });
+        Ok(Self { modules: Modules::default(), limits, is_virtual, index, device_context })
     }
 
     /// Opens all devices of the kind asked for. The first one's context is current afterwards.
-    pub fn all(wish: Wish) -> Result<Vec<Self>, Error> {
-        let count = Self::count(wish)?;
-        let all = (0..count).map(|index| Self::open_at(wish, index)).collect::<Result<Vec<_>, _>>()?;
+    pub fn all(preference: DevicePreference) -> Result<Vec<Self>, Error> {
+        let count = Self::count(preference)?;
+        let all = (0..count).map(|index| Self::open_at(preference, index)).collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = all.first() {
             first.enter()?;
         }
         Ok(all)
     }
 
-    /// How many devices of the kind asked for there are.
-    pub fn count(wish: Wish) -> Result<u32, Error> {
-        start(wish)?;
+    /// The number of devices of the kind asked for.
+    pub fn count(preference: DevicePreference) -> Result<u32, Error> {
+        start(preference)?;
         count_started()
     }
 
@@ -98,49 +98,49 @@ impl Device {
         if self.is_virtual { "virtual" } else { "gpu" }
     }
 
-    /// What it can do.
+    /// Its limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Which of the process's devices it is, from 0.
+    /// Its index among the process's devices, from 0.
     pub fn index(&self) -> u32 {
         self.index
     }
 
     /// `cust`'s context.
     pub fn context(&self) -> &Context {
-        &self.home.context
+        &self.device_context.context
     }
 
     /// The stream on which launches run.
     pub fn stream(&self) -> &Stream {
-        &self.home.stream
+        &self.device_context.stream
     }
 
     /// Makes the device's context current in this thread; the thread that opened it needs no call.
     pub fn enter(&self) -> Result<(), Error> {
-        CurrentContext::set_current(self.context()).doing("make the context current")
+        CurrentContext::set_current(self.context()).context("make the context current")
     }
 
     /// Waits until all that was launched has ended, whatever context is current.
     pub fn synchronize(&self) -> Result<(), Error> {
         let synchronize = || {
-            let _current = self.home.enter()?;
+            let _current = self.device_context.enter()?;
             self.stream().synchronize()
         };
-        synchronize().doing("finish what was launched")
+        synchronize().context("finish what was launched")
     }
 
-    /// Waits likewise, and does not return while something may still run: for functions that lend a launch what they borrow. If
+    /// Waits as [`synchronize`](Self::synchronize), and never returns before the work has ended: for functions that lend a launch their borrows. If
     /// the driver refuses to wait, the process ends.
     pub fn finish(&self) -> Result<(), Error> {
-        let _current = self.home.enter();
-        self.stream().finish().doing("finish what was launched")
+        let _current = self.device_context.enter();
+        self.stream().finish().context("finish what was launched")
     }
 
-    pub(crate) fn home(&self) -> &Arc<Home> {
-        &self.home
+    pub(crate) fn device_context(&self) -> &Arc<DeviceContext> {
+        &self.device_context
     }
 
     /// A kernel, ready to be launched with its own parameter types.
@@ -153,7 +153,7 @@ impl Device {
         }
         let module = self.module(levels, K::NAME)?;
         let function = module.function(K::NAME)?;
-        Launcher::new(self, function, entry.and_then(|entry| entry.agreed))
+        Launcher::new(self, function, entry.and_then(|entry| entry.fingerprint))
     }
 
     /// The module that has the kernel: the lowest feature level that does.
@@ -161,11 +161,11 @@ impl Device {
     /// Kernels of higher levels are large, and the driver compiles a module as a whole, so that each of them is a module of
     /// its own there. The virtual GPU compiles nothing and gets the level.
     pub fn module(&self, levels: &Levels, kernel: &str) -> Result<&Module, Error> {
-        let left_out = |reason| Error::LeftOut { kernel: kernel.to_owned(), reason };
+        let unavailable = |reason| Error::KernelUnavailable { kernel: kernel.to_owned(), reason };
         levels.check(&self.limits)?;
-        let level = levels.of(kernel).ok_or_else(|| left_out("it is in no module".into()))?;
+        let level = levels.of(kernel).ok_or_else(|| unavailable("it is in no module".into()))?;
         if let Some(reason) = level.refusal(self.limits.capability) {
-            return Err(left_out(reason));
+            return Err(unavailable(reason));
         }
         let whole = self.is_virtual || std::ptr::eq(level, &levels.all()[0]);
         self.modules.get(level, (!whole).then_some(kernel))
@@ -173,17 +173,17 @@ impl Device {
 }
 
 /// Starts the driver of the kind asked for, and says whether its devices are virtual.
-fn start(wish: Wish) -> Result<bool, Error> {
-    let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
+fn start(preference: DevicePreference) -> Result<bool, Error> {
+    let is_virtual = warpsmith_cuda::choose(Some(preference), None)?.is_virtual();
     if is_virtual {
         warpsmith_cuda::profile::check_file().map_err(Error::Profile)?;
     }
-    cust::init(cust::CudaFlags::empty()).doing("start the driver")?;
+    cust::init(cust::CudaFlags::empty()).context("start the driver")?;
     Ok(is_virtual)
 }
 
 fn count_started() -> Result<u32, Error> {
-    CudaDevice::num_devices().doing("count the devices")
+    CudaDevice::num_devices().context("count the devices")
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn synchronize_waits_though_the_context_was_popped() {
-        let device = Device::open(Wish::Virtual).unwrap();
+        let device = Device::open(DevicePreference::Virtual).unwrap();
         for wait in [Device::synchronize, Device::finish] {
             let done = Arc::new(AtomicBool::new(false));
             let sets = done.clone();
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_buffer_keeps_its_context_and_frees_its_memory_in_it() {
-        let device = Device::open(Wish::Virtual).unwrap();
+        let device = Device::open(DevicePreference::Virtual).unwrap();
         let mut buffer = device.upload(&[1u32, 2, 3]).unwrap();
         let empty = device.upload::<u32>(&[]).unwrap();
         drop(device);

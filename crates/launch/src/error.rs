@@ -1,16 +1,16 @@
-//! What can go wrong between a program and its kernels.
+//! Errors between a program and its kernels.
 
 use cust::error::CudaError;
 use warpsmith_cuda::ChoiceError;
 
-/// An error of this crate: what was asked, what the limit is, and what to do.
+/// An error of this crate: the request, the limit, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A driver call failed.
-    #[error("cannot {doing}: {error:?}")]
+    #[error("cannot {task}: {error:?}")]
     Cuda {
-        /// What was being done, as a verb: "copy A to the device".
-        doing: String,
+        /// The task, as a verb: "copy A to the device".
+        task: String,
         /// The driver's answer.
         error: CudaError,
     },
@@ -30,12 +30,12 @@ pub enum Error {
         name: String,
         /// Its capability.
         capability: (u32, u32),
-        /// What the lowest level needs.
+        /// The capability that the lowest level needs.
         needed: (u32, u32),
     },
     /// No module that the device admits has this kernel.
     #[error("kernel `{kernel}` cannot run here: {reason}")]
-    LeftOut {
+    KernelUnavailable {
         /// The kernel.
         kernel: String,
         /// Why no loaded module has it.
@@ -48,7 +48,7 @@ pub enum Error {
         arch: String,
         /// The driver's answer.
         error: CudaError,
-        /// What its compiler said, each line indented, after a line break.
+        /// The log of its compiler, each line indented, after a line break.
         log: String,
     },
     /// PTX that was just compiled cannot be read back.
@@ -68,8 +68,8 @@ pub enum Error {
         difference: String,
     },
     /// The PTX's kernel without `unsafe` is another one than the host's.
-    #[error("kernel `{kernel}` is another one in the PTX than on the host: {difference}")]
-    Disagreement {
+    #[error("kernel `{kernel}` differs between PTX and host: {difference}")]
+    KernelMismatch {
         /// The kernel.
         kernel: &'static str,
         /// The first thing that differs, with both sides.
@@ -103,14 +103,14 @@ pub enum Error {
     },
 }
 
-/// Says what was being done when a driver call failed.
-pub trait Doing<T> {
-    /// `doing` completes "cannot …".
-    fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
+/// Names the task in which a driver call failed.
+pub trait ErrorContext<T> {
+    /// `task` completes "cannot …".
+    fn context(self, task: impl Into<String>) -> Result<T, Error>;
 }
 
-impl<T> Doing<T> for Result<T, CudaError> {
-    fn doing(self, doing: impl Into<String>) -> Result<T, Error> {
-        self.map_err(|error| Error::Cuda { doing: doing.into(), error })
+impl<T> ErrorContext<T> for Result<T, CudaError> {
+    fn context(self, task: impl Into<String>) -> Result<T, Error> {
+        self.map_err(|error| Error::Cuda { task: task.into(), error })
     }
 }

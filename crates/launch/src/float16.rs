@@ -27,12 +27,12 @@ macro_rules! numbers {
         unsafe impl DeviceCopy for $name {}
 
         impl $name {
-            /// The same slice under the name that may be copied to the device.
+            /// A slice of `half`'s numbers as one of these.
             pub fn wrap(slice: &[$inner]) -> &[Self] {
                 Self::wrap_slice(slice)
             }
 
-            /// The same slice under `half`'s name.
+            /// A slice of these as one of `half`'s numbers.
             pub fn peel(slice: &[Self]) -> &[$inner] {
                 Self::peel_slice(slice)
             }

@@ -7,14 +7,14 @@ use blockwise::BlockwiseKernel;
 use cuda_std::{Kernel, Takes};
 use cust::function::{BlockSize, Function, FunctionAttribute};
 
-use crate::agreement;
-use crate::argument::{Arguments, Packed};
+use crate::argument::{Arguments, PackedArguments};
 use crate::device::Device;
-use crate::error::{Doing, Error};
+use crate::error::{Error, ErrorContext};
 use crate::extra::{self, Extended};
+use crate::fingerprint;
 use crate::limits::Limits;
 
-/// How many threads a launch has, and how much dynamic shared memory each block.
+/// The shape of a launch: its blocks, their threads, and the dynamic shared memory of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Blocks along x, y, z.
@@ -43,7 +43,7 @@ impl Shape {
         }
     }
 
-    /// The same with dynamic shared memory.
+    /// The shape with dynamic shared memory.
     pub fn with_shared(self, shared: u32) -> Self {
         Self { shared, ..self }
     }
@@ -55,8 +55,8 @@ pub struct Launcher<'d, K> {
     function: Function<'d>,
     static_shared: u32,
     max_threads: u32,
-    /// What the PTX says that a kernel without `unsafe` was compiled with.
-    agreed: Option<&'static str>,
+    /// The fingerprint of a kernel without `unsafe` in the PTX.
+    fingerprint: Option<&'static str>,
     kernel: PhantomData<K>,
 }
 
@@ -64,25 +64,25 @@ impl<'d, K: Kernel> Launcher<'d, K> {
     pub(crate) fn new(
         device: &'d Device,
         function: Function<'d>,
-        agreed: Option<&'static str>,
+        fingerprint: Option<&'static str>,
     ) -> Result<Self, Error> {
         let attribute = |which| {
             let value =
-                function.get_attribute(which).doing(format!("read the attributes of `{}`", K::NAME))?;
+                function.get_attribute(which).context(format!("read the attributes of `{}`", K::NAME))?;
             Ok::<_, Error>(value.max(0) as u32)
         };
         let static_shared = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
         let max_threads = attribute(FunctionAttribute::MaxThreadsPerBlock)?;
-        Ok(Self { device, function, static_shared, max_threads, agreed, kernel: PhantomData })
+        Ok(Self { device, function, static_shared, max_threads, fingerprint, kernel: PhantomData })
     }
 
     /// Compares the kernel with the one in the PTX: a dozen numbers, which costs far less than a launch.
-    pub(crate) fn agree(&self) -> Result<(), Error>
+    pub(crate) fn check_fingerprint(&self) -> Result<(), Error>
     where
         K: BlockwiseKernel,
     {
-        match agreement::difference(K::AGREED, self.agreed) {
-            Some(difference) => Err(Error::Disagreement { kernel: K::NAME, difference }),
+        match fingerprint::difference(K::FINGERPRINT, self.fingerprint) {
+            Some(difference) => Err(Error::KernelMismatch { kernel: K::NAME, difference }),
             None => Ok(()),
         }
     }
@@ -109,7 +109,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         unsafe { self.launch_extended(shape, Extended::default(), arguments) }
     }
 
-    /// The same with a cluster chosen at the launch, or with leave to begin before the kernel before it has ended.
+    /// Starts the kernel with a cluster chosen at the launch, or with leave to begin before the kernel before it has ended.
     ///
     /// # Safety
     /// As [`launch`](Self::launch); a kernel that may begin early waits by itself before it touches memory.
@@ -132,13 +132,13 @@ impl<'d, K: Kernel> Launcher<'d, K> {
             self.check_residence(shape)?;
         }
         if shape.shared + self.static_shared > self.device.limits().shared_per_block {
-            extra::allow_dynamic_shared(&self.function, shape.shared).doing(format!(
+            extra::allow_dynamic_shared(&self.function, shape.shared).context(format!(
                 "give `{}` {} bytes of dynamic shared memory",
                 K::NAME,
                 shape.shared
             ))?;
         }
-        let mut packed = Packed::default();
+        let mut packed = PackedArguments::default();
         arguments.pack(&mut packed);
         let mut pointers = packed.pointers();
         let stream = self.device.stream();
@@ -159,7 +159,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
                 )
             }
         };
-        launched.doing(format!("launch `{}`", K::NAME))
+        launched.context(format!("launch `{}`", K::NAME))
     }
 
     /// Blocks that wait for each other must all fit on the device at once.
@@ -168,7 +168,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         let of_one = self
             .function
             .max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shape.shared as usize)
-            .doing(format!("ask how many blocks of `{}` fit", K::NAME))?;
+            .context(format!("ask how many blocks of `{}` fit", K::NAME))?;
         let fit = u64::from(of_one) * u64::from(self.device.limits().sms);
         let blocks: u64 = shape.grid.into_iter().map(u64::from).product();
         if blocks > fit {
@@ -179,7 +179,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         Ok(())
     }
 
-    /// What forbids a launch of this shape.
+    /// Refuses a launch of this shape if kernel or device forbid it.
     fn check(&self, shape: Shape) -> Result<(), String> {
         check_block(shape.block, &K::LAUNCH_BOUNDS, self.max_threads, self.device.limits())?;
         let limits = self.device.limits();

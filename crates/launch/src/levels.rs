@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::agreement;
 use crate::error::Error;
+use crate::fingerprint;
 use crate::limits::Limits;
 
 /// The kernels of one feature level, compiled for its architecture.
@@ -123,7 +123,7 @@ impl Level {
 /// ```
 pub struct Levels {
     levels: &'static [Level],
-    /// What is in each, found when it is first asked about.
+    /// The kernels of each, found when they are first asked for.
     indices: OnceLock<Box<[OnceLock<Index>]>>,
 }
 
@@ -134,21 +134,21 @@ pub struct Entry<'a> {
     pub level: &'static Level,
     /// Its name and its parameters, as Warpsmith's own parser reads them; without its body.
     pub signature: &'a ptx::Function,
-    /// What it was compiled with, if it is one without `unsafe`.
-    pub agreed: Option<&'static str>,
+    /// Its fingerprint, if it is one without `unsafe`.
+    pub fingerprint: Option<&'static str>,
 }
 
 /// A module's kernels, by name. The text is searched, not parsed: modules have tens of megabytes, and a program launches a few
 /// of their kernels.
-type Index = HashMap<&'static str, Listed>;
+type Index = HashMap<&'static str, KernelHead>;
 
 const KERNEL: &str = ".entry";
 
 /// A kernel of a module.
-struct Listed {
+struct KernelHead {
     /// From its name to the brace that opens its body.
     head: &'static str,
-    agreed: Option<&'static str>,
+    fingerprint: Option<&'static str>,
     signature: OnceLock<Result<ptx::Module, Box<ptx::Error>>>,
 }
 
@@ -158,25 +158,25 @@ fn index(ptx: &'static str) -> Index {
     let heads = ptx.match_indices(KERNEL).filter_map(|(start, _)| {
         let head = ptx[start + KERNEL.len()..].split('{').next()?.trim_start();
         let name = head.split(|c: char| c == '(' || c.is_whitespace()).next()?;
-        Some((name, Listed { head, agreed: None, signature: OnceLock::new() }))
+        Some((name, KernelHead { head, fingerprint: None, signature: OnceLock::new() }))
     });
     let mut index: Index = HashMap::new();
-    for (name, listed) in heads {
-        index.entry(name).or_insert(listed);
+    for (name, head) in heads {
+        index.entry(name).or_insert(head);
     }
-    for (start, line) in ptx.match_indices(agreement::LINE) {
+    for (start, line) in ptx.match_indices(fingerprint::LINE) {
         let begins = start == 0 || ptx[..start].ends_with('\n');
         let line = ptx[start + line.len()..].lines().next().unwrap_or_default();
-        if let (true, Some((kernel, agreed))) = (begins, line.split_once(' '))
-            && let Some(listed) = index.get_mut(kernel)
+        if let (true, Some((kernel, fingerprint))) = (begins, line.split_once(' '))
+            && let Some(head) = index.get_mut(kernel)
         {
-            listed.agreed = Some(agreed);
+            head.fingerprint = Some(fingerprint);
         }
     }
     index
 }
 
-impl Listed {
+impl KernelHead {
     /// The kernel with an empty body, read as a module of its own.
     fn signature(&self) -> Result<&ptx::Function, Box<ptx::Error>> {
         let module = self.signature.get_or_init(|| {
@@ -214,17 +214,17 @@ impl Levels {
 
     /// The level that has the kernel; the lowest, should there be several.
     pub fn of(&self, kernel: &str) -> Option<&'static Level> {
-        self.listed(kernel).map(|(level, _)| level)
+        self.head(kernel).map(|(level, _)| level)
     }
 
     /// The kernel in the PTX.
     pub fn find(&self, kernel: &str) -> Result<Option<Entry<'_>>, Error> {
-        let Some((level, listed)) = self.listed(kernel) else { return Ok(None) };
-        let signature = listed.signature().map_err(|error| Error::Ptx { arch: level.arch(), error })?;
-        Ok(Some(Entry { level, signature, agreed: listed.agreed }))
+        let Some((level, head)) = self.head(kernel) else { return Ok(None) };
+        let signature = head.signature().map_err(|error| Error::Ptx { arch: level.arch(), error })?;
+        Ok(Some(Entry { level, signature, fingerprint: head.fingerprint }))
     }
 
-    fn listed(&self, kernel: &str) -> Option<(&'static Level, &Listed)> {
+    fn head(&self, kernel: &str) -> Option<(&'static Level, &KernelHead)> {
         let indices = self.indices.get_or_init(|| self.levels.iter().map(|_| OnceLock::new()).collect());
         let mut levels = self.levels.iter().zip(indices);
         levels.find_map(|(level, found)| Some((level, found.get_or_init(|| index(level.ptx)).get(kernel)?)))

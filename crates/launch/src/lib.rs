@@ -1,6 +1,6 @@
 //! Launches kernels with their own parameter types, on a real GPU or on the virtual one.
 //!
-//! - [`Device`] takes a device as the user [wishes](Wish), says its [`Limits`], and loads what it admits of a project's PTX.
+//! - [`Device`] takes a device of the kind that is [preferred](DevicePreference), says its [`Limits`], and loads what it admits of a project's PTX.
 //! - [`Levels`] are that PTX: one module, or one for each feature level.
 //! - [`Launcher`] starts a kernel. Arguments are compared with the kernel's parameters when the program compiles, and the
 //!   [`Shape`] with kernel and device before each launch.
@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use cuda_std::prelude::*;
-//! use warpsmith_launch::{Device, Level, Levels, Shape, Wish};
+//! use warpsmith_launch::{Device, Level, Levels, Shape, DevicePreference};
 //!
 //! /// `y += a * x`.
 //! ///
@@ -39,7 +39,7 @@
 //! static LEVELS: Levels = Levels::new(&[Level::new(PTX)]);
 //!
 //! # fn main() -> Result<(), warpsmith_launch::Error> {
-//! let device = Device::open(Wish::Virtual)?;
+//! let device = Device::open(DevicePreference::Virtual)?;
 //! let x = device.upload(&[1.0f32; 1000])?;
 //! let mut y = device.upload(&[0.5f32; 1000])?;
 //! let saxpy = device.kernel::<saxpy>(&LEVELS)?;
@@ -55,7 +55,6 @@
 //! parameter passes, and so may one that is missing.
 #![warn(missing_docs)]
 
-mod agreement;
 mod argument;
 mod buffer;
 mod buffer_slice;
@@ -63,6 +62,7 @@ mod description;
 mod device;
 mod error;
 pub mod extra;
+mod fingerprint;
 mod float16;
 mod launcher;
 mod levels;
@@ -73,14 +73,14 @@ mod safe_argument;
 mod scope;
 mod stream;
 
-pub use argument::{Argument, Arguments, Packed, StandsFor};
+pub use argument::{Argument, Arguments, HostType, PackedArguments};
 pub use buffer::Buffer;
 pub use buffer_slice::{BufferSlice, BufferSliceMut};
 pub use cuda_std::{Description, Kernel};
 pub use cust;
 pub use description::compare;
 pub use device::Device;
-pub use error::{Doing, Error};
+pub use error::{Error, ErrorContext};
 pub use float16::{Bf16, F16};
 pub use launcher::{Launcher, Shape};
 pub use levels::{Entry, Level, Levels};
@@ -90,4 +90,4 @@ pub use modules::Module;
 pub use safe_argument::{SafeArgument, SafeArguments};
 pub use scope::{LaunchOptions, Scope};
 pub use stream::Stream;
-pub use warpsmith_cuda::Wish;
+pub use warpsmith_cuda::DevicePreference;

@@ -1,11 +1,11 @@
-//! What a device can do.
+//! Limits of a device.
 
 use cust::device::{Device as CudaDevice, DeviceAttribute};
 use gpu_model::Chip;
 
 use crate::extra;
 
-/// What a device can do, as its driver says.
+/// The limits of a device, as its driver reports them.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Limits {
@@ -32,7 +32,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of a chip that need not be here.
+    /// The limits of a chip that need not be here.
     pub fn of_chip(chip: &Chip) -> Self {
         Self {
             name: chip.name.into(),
@@ -69,11 +69,11 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, Wish};
+    use crate::{Device, DevicePreference};
 
     #[test]
     fn a_chip_that_is_not_here_has_the_limits_that_its_driver_would_tell() {
-        let device = Device::open(Wish::Virtual).unwrap();
+        let device = Device::open(DevicePreference::Virtual).unwrap();
         let told = device.limits();
         let name = told.name.trim_end_matches(" (virtual)");
         let chip = gpu_model::chips::ALL.iter().find(|chip| chip.name == name).unwrap();

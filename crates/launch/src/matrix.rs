@@ -25,12 +25,12 @@ impl<T: DeviceCopy> DeviceMatrix<T> {
         Ok(Self { elements, rows: rows_32, cols: cols_32 })
     }
 
-    /// How many rows it has.
+    /// Its number of rows.
     pub fn rows(&self) -> usize {
         self.rows as usize
     }
 
-    /// How many columns it has.
+    /// Its number of columns.
     pub fn cols(&self) -> usize {
         self.cols as usize
     }

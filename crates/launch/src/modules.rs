@@ -1,11 +1,11 @@
-//! Where modules stay once a device has loaded them.
+//! The modules that a device has loaded.
 
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cust::function::Function;
 
-use crate::error::{Doing, Error};
+use crate::error::{Error, ErrorContext};
 use crate::extra;
 use crate::levels::Level;
 
@@ -25,13 +25,13 @@ pub struct Module(cust::module::Module);
 impl Module {
     /// A kernel.
     pub fn function(&self, kernel: &str) -> Result<Function<'_>, Error> {
-        self.0.get_function(kernel).doing(format!("find kernel `{kernel}`"))
+        self.0.get_function(kernel).context(format!("find kernel `{kernel}`"))
     }
 
     /// `cust`'s module.
     ///
     /// # Safety
-    /// What `get_global` finds is not written while a kernel of the module runs, and what is written is a value of its type.
+    /// No static that `get_global` finds is written while a kernel of the module runs, and only values of its type are.
     pub unsafe fn cust(&self) -> &cust::module::Module {
         &self.0
     }
@@ -85,8 +85,8 @@ impl Modules {
     }
 }
 
-/// The place of one module. The driver takes seconds to compile a large one. Whoever asks for the same module waits for
-/// that; whoever asks for another does not.
+/// The place of one module. The driver takes seconds to compile a large one: a second request for it waits for that, one for
+/// another module does not.
 #[derive(Debug)]
 struct Slot<T> {
     loaded: OnceLock<T>,

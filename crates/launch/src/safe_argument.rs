@@ -1,15 +1,17 @@
-//! Arguments of blockwise kernels: what they pass, and what they ask of the grid.
+//! Arguments of blockwise kernels, and their requirements on the grid.
 
-use blockwise::{Counters, Demand, Element, Extents, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut};
+use blockwise::{
+    Counters, Element, Extents, GridRequirement, Matrix, MatrixMap, MatrixMut, SliceMap, SliceMut,
+};
 use cust::memory::DeviceCopy;
 
-use crate::argument::{Argument, Arguments, Packed, StandsFor};
+use crate::argument::{Argument, Arguments, HostType, PackedArguments};
 use crate::buffer::Buffer;
 use crate::buffer_slice::{BufferSlice, BufferSliceMut};
 use crate::float16::{Bf16, F16};
 use crate::matrix::DeviceMatrix;
 
-/// A host value that stands for a parameter of type `P` of a kernel without `unsafe`.
+/// A host value for a parameter of type `P` of a kernel without `unsafe`.
 ///
 /// | parameter | argument |
 /// | --- | --- |
@@ -66,8 +68,8 @@ use crate::matrix::DeviceMatrix;
 /// ```
 ///
 /// # Safety
-/// As long as the argument is borrowed, the kernel may do with the parameter whatever its type allows: nobody writes what it
-/// reads, and nobody else reaches what it writes. [`demand`](Self::demand) is that of the parameter's map, and
+/// As long as the argument is borrowed, the kernel may do with the parameter whatever its type allows: nothing writes what it
+/// reads, and nothing else reaches what it writes. [`grid_requirement`](Self::grid_requirement) is that of the parameter's map, and
 /// [`extents`](Self::extents) are those that the kernel sees.
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter of type `{P}` does not take `{Self}`",
@@ -77,8 +79,8 @@ use crate::matrix::DeviceMatrix;
     note = "`Device::upload` and `Device::zeroed` make a `Buffer`; `Buffer::from_cust` makes one of `cust`'s, which is `unsafe`"
 )]
 pub unsafe trait SafeArgument<P>: Argument<P> {
-    /// What it asks of the grid, made of blocks of so many threads.
-    fn demand(&self, threads: usize) -> Option<Demand> {
+    /// Its requirement on the grid, for blocks of `threads` threads.
+    fn grid_requirement(&self, threads: usize) -> Option<GridRequirement> {
         let _ = threads;
         None
     }
@@ -89,7 +91,7 @@ pub unsafe trait SafeArgument<P>: Argument<P> {
     }
 }
 
-// SAFETY: a value by itself is nobody else's.
+// SAFETY: a value is copied; no one else has it.
 unsafe impl<T: DeviceCopy + 'static> SafeArgument<T> for T {
     fn extents(&self) -> Extents {
         Extents::of_value(self)
@@ -101,13 +103,13 @@ unsafe impl SafeArgument<half::f16> for F16 {}
 unsafe impl SafeArgument<half::bf16> for Bf16 {}
 
 // SAFETY: a borrow forbids others to write.
-unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for &Buffer<U> {
+unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for &Buffer<U> {
     fn extents(&self) -> Extents {
         Extents::line(self.len())
     }
 }
 // SAFETY: as above, of the buffer that it is of.
-unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for BufferSlice<'_, U> {
+unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for BufferSlice<'_, U> {
     fn extents(&self) -> Extents {
         Extents::line(self.len())
     }
@@ -116,16 +118,16 @@ unsafe impl<T, U: StandsFor<T>> SafeArgument<&'static [T]> for BufferSlice<'_, U
 macro_rules! written {
     ($($buffer:ty)*) => {$(
         // SAFETY: a pointer, and the length by value.
-        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> Argument<SliceMut<T, M>> for $buffer {
-            fn pack(self, packed: &mut Packed) {
+        unsafe impl<T: Element, U: HostType<T>, M: SliceMap> Argument<SliceMut<T, M>> for $buffer {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push(self.as_device_ptr().as_raw());
                 packed.push(self.len());
             }
         }
         // SAFETY: a mutable borrow forbids others to reach it.
-        unsafe impl<T: Element, U: StandsFor<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for $buffer {
-            fn demand(&self, threads: usize) -> Option<Demand> {
-                Some(M::demand(self.len(), threads))
+        unsafe impl<T: Element, U: HostType<T>, M: SliceMap> SafeArgument<SliceMut<T, M>> for $buffer {
+            fn grid_requirement(&self, threads: usize) -> Option<GridRequirement> {
+                Some(M::grid_requirement(self.len(), threads))
             }
 
             fn extents(&self) -> Extents {
@@ -134,14 +136,14 @@ macro_rules! written {
         }
 
         // SAFETY: a pointer, and the length by value.
-        unsafe impl<T: Element, U: StandsFor<T>> Argument<Counters<T>> for $buffer {
-            fn pack(self, packed: &mut Packed) {
+        unsafe impl<T: Element, U: HostType<T>> Argument<Counters<T>> for $buffer {
+            fn pack(self, packed: &mut PackedArguments) {
                 packed.push(self.as_device_ptr().as_raw());
                 packed.push(self.len());
             }
         }
         // SAFETY: a mutable borrow forbids others to reach it.
-        unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Counters<T>> for $buffer {
+        unsafe impl<T: Element, U: HostType<T>> SafeArgument<Counters<T>> for $buffer {
             fn extents(&self) -> Extents {
                 Extents::line(self.len())
             }
@@ -151,32 +153,30 @@ macro_rules! written {
 written!(&mut Buffer<U> BufferSliceMut<'_, U>);
 
 // SAFETY: a slice, and the extents by value.
-unsafe impl<T: Element, U: StandsFor<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {
-    fn pack(self, packed: &mut Packed) {
+unsafe impl<T: Element, U: HostType<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {
+    fn pack(self, packed: &mut PackedArguments) {
         Argument::<&'static [T]>::pack(self.elements(), packed);
         packed.push(DeviceMatrix::extents(self));
     }
 }
 // SAFETY: a borrow forbids others to write.
-unsafe impl<T: Element, U: StandsFor<T>> SafeArgument<Matrix<T>> for &DeviceMatrix<U> {
+unsafe impl<T: Element, U: HostType<T>> SafeArgument<Matrix<T>> for &DeviceMatrix<U> {
     fn extents(&self) -> Extents {
         Extents::matrix(self.rows(), self.cols())
     }
 }
 
 // SAFETY: a pointer, and the extents by value.
-unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> Argument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
-    fn pack(self, packed: &mut Packed) {
+unsafe impl<T: Element, U: HostType<T>, M: MatrixMap> Argument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
+    fn pack(self, packed: &mut PackedArguments) {
         packed.push(self.elements().as_device_ptr().as_raw());
         packed.push(DeviceMatrix::extents(self));
     }
 }
 // SAFETY: a mutable borrow forbids others to reach it.
-unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> SafeArgument<MatrixMut<T, M>>
-    for &mut DeviceMatrix<U>
-{
-    fn demand(&self, _: usize) -> Option<Demand> {
-        Some(M::demand(self.rows(), self.cols()))
+unsafe impl<T: Element, U: HostType<T>, M: MatrixMap> SafeArgument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
+    fn grid_requirement(&self, _: usize) -> Option<GridRequirement> {
+        Some(M::grid_requirement(self.rows(), self.cols()))
     }
 
     fn extents(&self) -> Extents {
@@ -194,8 +194,8 @@ unsafe impl<T: Element, U: StandsFor<T>, M: MatrixMap> SafeArgument<MatrixMut<T,
     note = "arguments are a tuple in the parameters' order; one alone is written `(argument,)`"
 )]
 pub unsafe trait SafeArguments<P>: Arguments<P> {
-    /// What each asks of the grid.
-    fn demands(&self, threads: usize) -> Vec<Option<Demand>>;
+    /// The requirement of each on the grid.
+    fn grid_requirements(&self, threads: usize) -> Vec<Option<GridRequirement>>;
 
     /// The extents of each.
     fn extents(&self) -> Vec<Extents>;
@@ -206,9 +206,9 @@ macro_rules! tuples {
         // SAFETY: each is one.
         unsafe impl<$($argument: SafeArgument<$parameter>, $parameter),*> SafeArguments<($($parameter,)*)> for ($($argument,)*) {
             #[allow(non_snake_case, unused_variables)]
-            fn demands(&self, threads: usize) -> Vec<Option<Demand>> {
+            fn grid_requirements(&self, threads: usize) -> Vec<Option<GridRequirement>> {
                 let ($($argument,)*) = self;
-                vec![$($argument.demand(threads)),*]
+                vec![$($argument.grid_requirement(threads)),*]
             }
 
             #[allow(non_snake_case)]

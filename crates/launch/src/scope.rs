@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use blockwise::{Axis, BlockwiseKernel, Broken, Demand};
+use blockwise::{BlockCount, BlockwiseKernel, GridRequirement, UnmetRequirement};
 use cuda_std::Takes;
 use cust::context::CurrentContext;
 
 use crate::device::Device;
-use crate::error::{Doing, Error};
+use crate::error::{Error, ErrorContext};
 use crate::launcher::{Launcher, Shape};
 use crate::safe_argument::SafeArguments;
 
@@ -19,7 +19,7 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What is left for a launch to decide, beside the kernel and its arguments.
+/// A launch's choices beside the kernel and its arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchOptions {
     /// Blocks along x, y, z. An output's map may leave it open, and compares it otherwise.
@@ -47,7 +47,7 @@ impl Device {
     ///     device.download(&sum)
     /// }
     /// ```
-    /// What a kernel still writes cannot be read:
+    /// A buffer that a kernel still writes cannot be read:
     ///
     /// ```compile_fail,E0502
     /// # use blockwise::prelude::*;
@@ -87,8 +87,8 @@ impl Device {
             }
         }
         // What was launched before without a scope may still run.
-        let _current = self.home().enter().doing("make the context current")?;
-        CurrentContext::synchronize().doing("finish what was launched before")?;
+        let _current = self.device_context().enter().context("make the context current")?;
+        CurrentContext::synchronize().context("finish what was launched before")?;
         self.synchronize()?;
         let wait = Wait(self);
         let result = launches(&Scope { device: self, scope: PhantomData, env: PhantomData });
@@ -125,52 +125,60 @@ impl<'scope> Scope<'scope, '_> {
         if !std::ptr::eq(kernel.device(), self.device) {
             return Err(refuse("it was found on another device than the scope's".into()));
         }
-        kernel.agree()?;
-        if let Some(Broken { relation, left, right }) = K::broken(&arguments.extents()) {
+        kernel.check_fingerprint()?;
+        if let Some(UnmetRequirement { relation, left, right }) = K::unmet_requirement(&arguments.extents()) {
             return Err(refuse(format!("it requires {relation}, and was given {left} and {right}")));
         }
         let block = K::LAUNCH_BOUNDS.block_dim.unwrap_or([1; 3]);
         let threads = block.into_iter().map(|side| side as usize).product();
-        let demands = named(K::PARAMS.iter().map(|parameter| parameter.name), arguments.demands(threads));
-        let grid = grid(&demands, options.grid, self.device.limits().grid).map_err(refuse)?;
+        let requirements =
+            named(K::PARAMS.iter().map(|parameter| parameter.name), arguments.grid_requirements(threads));
+        let grid = grid(&requirements, options.grid, self.device.limits().grid).map_err(refuse)?;
         // SAFETY: the arguments are borrowed until the scope has ended, which waits for the kernel; the grid is the one that
         // the outputs' maps ask for; what else a kernel without `unsafe` needs, its types and the builder see to.
         unsafe { kernel.launch(Shape { grid, block, shared: options.shared }, arguments) }
     }
 }
 
-/// The demands of those arguments that have one, each with its parameter's name. A parameter that travels in several parts has
+/// The requirements of those arguments that have one, each with its parameter's name. A parameter that travels in several parts has
 /// its name several times in a row; so have parameters named `_`, and then the numbers tell them apart.
-fn named<'n>(parts: impl Iterator<Item = &'n str>, demands: Vec<Option<Demand>>) -> Vec<(String, Demand)> {
+fn named<'n>(
+    parts: impl Iterator<Item = &'n str>,
+    requirements: Vec<Option<GridRequirement>>,
+) -> Vec<(String, GridRequirement)> {
     let mut names: Vec<&str> = parts.collect();
     names.dedup();
-    let one_each = names.len() == demands.len();
+    let one_each = names.len() == requirements.len();
     let name = |number: usize| {
         if one_each { names[number].to_owned() } else { format!("parameter {}", number + 1) }
     };
-    demands.into_iter().enumerate().filter_map(|(number, demand)| Some((name(number), demand?))).collect()
+    requirements
+        .into_iter()
+        .enumerate()
+        .filter_map(|(number, requirement)| Some((name(number), requirement?)))
+        .collect()
 }
 
 /// The grid on which all outputs agree.
 fn grid(
-    demands: &[(impl AsRef<str>, Demand)],
+    requirements: &[(impl AsRef<str>, GridRequirement)],
     chosen: Option<[u32; 3]>,
     most: [u32; 3],
 ) -> Result<[u32; 3], String> {
     let mut grid = [0; 3];
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
         let mut exact: Option<(&str, usize)> = None;
-        let mut about = None;
-        for (output, demand) in demands {
+        let mut suggested = None;
+        for (output, requirement) in requirements {
             let output = output.as_ref();
-            match (demand[axis], exact) {
-                (Axis::Exactly(parts), Some((other, theirs))) if parts != theirs => {
+            match (requirement[axis], exact) {
+                (BlockCount::Exactly(parts), Some((other, theirs))) if parts != theirs => {
                     return Err(format!(
                         "`{other}` has parts for {theirs} blocks along {name}, `{output}` for {parts}"
                     ));
                 }
-                (Axis::Exactly(parts), _) => exact = Some((output, parts)),
-                (Axis::About(parts), _) => about = about.max(Some(parts)),
+                (BlockCount::Exactly(parts), _) => exact = Some((output, parts)),
+                (BlockCount::Suggested(parts), _) => suggested = suggested.max(Some(parts)),
             }
         }
         let blocks = match (exact, chosen.map(|grid| grid[axis] as usize)) {
@@ -181,7 +189,7 @@ fn grid(
             }
             (Some((_, parts)), _) => parts,
             (None, Some(blocks)) => blocks,
-            (None, None) => about.ok_or("no output decides the grid: choose one")?,
+            (None, None) => suggested.ok_or("no output decides the grid: choose one")?,
         };
         let admitted = u32::try_from(blocks).ok().filter(|blocks| *blocks <= most[axis]);
         grid[axis] = admitted.ok_or_else(|| {
@@ -194,12 +202,12 @@ fn grid(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Axis::{About, Exactly};
+    use BlockCount::{Exactly, Suggested};
 
     #[test]
     fn no_demand_is_lost_where_parameters_share_a_name() {
         let line = [Exactly(4), Exactly(1), Exactly(1)];
-        let all = |names: &[&'static str], demands| named(names.iter().copied(), demands);
+        let all = |names: &[&'static str], requirements| named(names.iter().copied(), requirements);
         assert_eq!(all(&["a", "a", "c", "c"], vec![None, Some(line)]), [("c".to_owned(), line)]);
         // fn k(block, _: u32, _: u32, c: SliceMut<f32>)
         assert_eq!(
@@ -211,18 +219,21 @@ mod tests {
     #[test]
     fn outputs_and_choice_agree_on_the_grid_or_say_both_values() {
         let line = |x| [x, Exactly(1), Exactly(1)];
-        let grid = |demands: &[(&str, Demand)], chosen| grid(demands, chosen, [0x7fff_ffff, 65535, 65535]);
-        assert_eq!(grid(&[("a", line(Exactly(4))), ("b", line(About(9)))], None), Ok([4, 1, 1]));
-        assert_eq!(grid(&[("a", line(About(4))), ("b", line(About(9)))], None), Ok([9, 1, 1]));
-        assert_eq!(grid(&[("a", line(About(4)))], Some([7, 1, 1])), Ok([7, 1, 1]));
+        let grid = |requirements: &[(&str, GridRequirement)], chosen| {
+            grid(requirements, chosen, [0x7fff_ffff, 65535, 65535])
+        };
+        assert_eq!(grid(&[("a", line(Exactly(4))), ("b", line(Suggested(9)))], None), Ok([4, 1, 1]));
+        assert_eq!(grid(&[("a", line(Suggested(4))), ("b", line(Suggested(9)))], None), Ok([9, 1, 1]));
+        assert_eq!(grid(&[("a", line(Suggested(4)))], Some([7, 1, 1])), Ok([7, 1, 1]));
         assert_eq!(grid(&[], Some([7, 2, 3])), Ok([7, 2, 3]));
-        let refused = |demands: &[(&str, Demand)], chosen| grid(demands, chosen).unwrap_err();
+        let refused =
+            |requirements: &[(&str, GridRequirement)], chosen| grid(requirements, chosen).unwrap_err();
         assert_eq!(
             refused(&[("a", line(Exactly(4))), ("b", line(Exactly(5)))], None),
             "`a` has parts for 4 blocks along x, `b` for 5"
         );
         assert_eq!(
-            refused(&[("a", line(About(4)))], Some([4, 2, 1])),
+            refused(&[("a", line(Suggested(4)))], Some([4, 2, 1])),
             "the grid has 2 blocks along y, `a` has parts for 1"
         );
         assert_eq!(grid(&[], None).unwrap_err(), "no output decides the grid: choose one");

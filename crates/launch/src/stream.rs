@@ -64,7 +64,7 @@ impl Stream {
         self.0.synchronize()
     }
 
-    /// Waits likewise, and does not return while something may still run: for functions that lend work what they borrow. If the
+    /// Waits as [`synchronize`](Self::synchronize), and never returns before the work has ended: for functions that lend work their borrows. If the
     /// driver refuses to wait, the process ends.
     pub fn finish(&self) -> CudaResult<()> {
         let waited = self.synchronize();

@@ -1,7 +1,7 @@
-//! What a device refuses to launch, and why: a stale module, a level beyond it, a kernel that nobody has.
+//! Launches that a device refuses: a stale module, a level beyond it, a kernel in no module.
 
 use saxpy_kernels::saxpy;
-use warpsmith_launch::{Device, Error, Level, Levels, Wish};
+use warpsmith_launch::{Device, DevicePreference, Error, Level, Levels};
 
 /// A module whose one kernel does nothing.
 macro_rules! module {
@@ -26,7 +26,7 @@ static YOUNG: Levels = Levels::new(&[module!("sm_120", "other()")]);
 static WITHOUT: Levels = Levels::new(&[module!("sm_75", "other()")]);
 
 fn refusal(levels: &Levels) -> Error {
-    let device = Device::open(Wish::Virtual).unwrap();
+    let device = Device::open(DevicePreference::Virtual).unwrap();
     device.kernel::<saxpy>(levels).err().expect("it is refused")
 }
 
@@ -44,7 +44,7 @@ fn a_stale_module_is_told_by_parameter_and_both_layouts() {
 #[test]
 fn a_kernel_of_a_level_beyond_the_device_is_left_out() {
     let error = refusal(&BEYOND);
-    assert!(matches!(error, Error::LeftOut { .. }), "{error}");
+    assert!(matches!(error, Error::KernelUnavailable { .. }), "{error}");
     assert!(error.to_string().contains("compute_100a needs exactly compute capability 10.0"), "{error}");
     let error = refusal(&WITHOUT);
     assert!(error.to_string().contains("it is in no module"), "{error}");
@@ -75,8 +75,8 @@ fn kernels_are_found_with_their_signatures() {
     assert!(found("twice").is_none() && found("fourth").is_none() && found("firs").is_none());
     let (first, second) = (found("first").unwrap(), found("second").unwrap());
     assert_eq!(first.signature.name.as_str(), "first");
-    assert_eq!((first.signature.params.len(), first.agreed), (1, None));
+    assert_eq!((first.signature.params.len(), first.fingerprint), (1, None));
     let sizes: Vec<_> = second.signature.params.iter().map(|param| param.size()).collect();
-    assert_eq!((sizes, second.agreed), (vec![Some(16), Some(8)], Some("1 2 3")));
+    assert_eq!((sizes, second.fingerprint), (vec![Some(16), Some(8)], Some("1 2 3")));
     assert_eq!(found("third").unwrap().signature.params.len(), 0);
 }

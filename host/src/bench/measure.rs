@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use cust::function::Function;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use serde::Serialize;
-use warpsmith_launch::{Device, Doing, extra};
+use warpsmith_launch::{Device, ErrorContext, extra};
 
 use super::call::Call;
 use super::clock;
@@ -94,7 +94,7 @@ impl<'d> Bench<'d> {
             plan,
             only: Vec::new(),
             competitors: Vec::new(),
-            workspace: DeviceBuffer::zeroed(WORKSPACE).doing("allocate the libraries' workspace")?,
+            workspace: DeviceBuffer::zeroed(WORKSPACE).context("allocate the libraries' workspace")?,
             nvml: bus.and_then(|bus| clock::Nvml::open(&bus)),
             fp32_limit: chip.map(|chip| chip.fp32_flops() / 1e9),
             bandwidth_limit: chip.map(|chip| chip.memory_bandwidth() / 1e9),
@@ -168,7 +168,8 @@ impl<'d> Bench<'d> {
     /// Launches of a kernel by a call that is made for its parameters.
     pub fn launches_of<'a>(&'a self, function: Function<'a>, call: &'a Call) -> Result<Enqueue<'a>, Error> {
         if call.shape.shared > self.device.limits().shared_per_block {
-            extra::allow_dynamic_shared(&function, call.shape.shared).doing("allow dynamic shared memory")?;
+            extra::allow_dynamic_shared(&function, call.shape.shared)
+                .context("allow dynamic shared memory")?;
         }
         // SAFETY: each suite makes its calls for buffers that are as long as the kernel asks for.
         Ok(Box::new(move |set| unsafe { call.launch(self.device.stream(), &function, set) }))
@@ -176,7 +177,7 @@ impl<'d> Bench<'d> {
 
     /// Runs our kernel once on the first buffer set, so that its result can be checked.
     pub fn once(&self, call: &Call) -> Result<(), Error> {
-        self.ours(call)?(0).doing(format!("launch `{}`", call.kernel))?;
+        self.ours(call)?(0).context(format!("launch `{}`", call.kernel))?;
         Ok(self.device.synchronize()?)
     }
 
@@ -240,7 +241,7 @@ impl<'d> Bench<'d> {
         self.step(&format!("{kernel} {size} against {against}"));
         let times = Plan { warm_up_ms, ..plan }
             .pair(self.device.stream(), ours, other)
-            .doing(format!("time `{kernel}` against {against}"))?;
+            .context(format!("time `{kernel}` against {against}"))?;
         let per_second = |work: f64| work / times.ours.median / 1e6;
         let (rate, unit, limit) = match throughput {
             Throughput::Bytes(bytes) => (per_second(bytes), "GB/s", self.bandwidth_limit),
@@ -276,7 +277,7 @@ pub fn is_of(row: &str, kernel: &str) -> bool {
 pub fn another<T: DeviceCopy>(buffer: &DeviceBuffer<T>) -> Result<DeviceBuffer<T>, Error> {
     let make = "allocate the next set of buffers";
     // SAFETY: written whole by the next line, before anything reads it.
-    let mut other = unsafe { DeviceBuffer::uninitialized(buffer.len()) }.doing(make)?;
-    other.copy_from(&**buffer).doing(make)?;
+    let mut other = unsafe { DeviceBuffer::uninitialized(buffer.len()) }.context(make)?;
+    other.copy_from(&**buffer).context(make)?;
     Ok(other)
 }

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use warpsmith_collectives::Job;
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 use super::names::OrKernel;
 use crate::answer::{Context, Outcome, Output};
@@ -197,12 +197,12 @@ impl Demo {
 }
 
 /// The device that the demos run on: the first, or in a job of several processes that of the process.
-fn opened(wish: Wish, job: Option<&Job>) -> Result<Device, warpsmith_launch::Error> {
+fn opened(preference: DevicePreference, job: Option<&Job>) -> Result<Device, warpsmith_launch::Error> {
     match job {
-        None => Device::open(wish),
+        None => Device::open(preference),
         Some(job) => {
-            let devices = Device::count(wish)?.max(1);
-            Device::open_at(wish, job.local_rank as u32 % devices)
+            let devices = Device::count(preference)?.max(1);
+            Device::open_at(preference, job.local_rank as u32 % devices)
         }
     }
 }

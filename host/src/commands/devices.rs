@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use anyhow::Context as _;
 use cust::device::{Device, DeviceAttribute};
-use warpsmith_launch::Wish;
+use warpsmith_launch::DevicePreference;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::links::{self, Link};
@@ -111,8 +111,8 @@ fn real_driver() -> RealDriver {
     }
 }
 
-fn taken(wish: Wish) -> anyhow::Result<Vec<Taken>> {
-    let is_virtual = warpsmith_cuda::choose(Some(wish), None)?.is_virtual();
+fn taken(preference: DevicePreference) -> anyhow::Result<Vec<Taken>> {
+    let is_virtual = warpsmith_cuda::choose(Some(preference), None)?.is_virtual();
     cust::init(cust::CudaFlags::empty()).context("the driver does not start")?;
     let describe = |device: Device| -> anyhow::Result<Taken> {
         let attribute = |attribute| device.get_attribute(attribute);

@@ -9,7 +9,7 @@ use gpu_model::profile::{InstructionCounts, LaunchProfile, Rates};
 use gpu_model::{Chip, chips};
 use report::html::{Kernel, Page, SourceLine};
 use serde::Serialize;
-use warpsmith_launch::{Device, Wish};
+use warpsmith_launch::{Device, DevicePreference};
 
 use crate::answer::{Context, Outcome, Output};
 use crate::demos::{self, Stage};
@@ -75,7 +75,7 @@ impl Report {
     pub fn run(&self, _context: &Context) -> anyhow::Result<Outcome> {
         self.check_folder()?;
         let (chip, kernels, outcome) = if self.subject.is_empty() {
-            let device = Device::open(Wish::Virtual)?;
+            let device = Device::open(DevicePreference::Virtual)?;
             let chip = match warpsmith_cuda::taken()? {
                 warpsmith_cuda::Taken::Virtual(chips) => chips[0],
                 warpsmith_cuda::Taken::Gpu(_) => &chips::H200,

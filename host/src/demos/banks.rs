@@ -3,7 +3,7 @@
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use gpu_model::profile::Counters;
 use kernels_gpu::base::banks as k;
-use warpsmith_launch::{Device, Doing, Shape};
+use warpsmith_launch::{Device, ErrorContext, Shape};
 
 use super::demo::Demo;
 use super::row::Row;
@@ -208,7 +208,7 @@ fn row<T: Element>(stage: &Stage, pattern: &Pattern) -> Result<Row, Error> {
     } else {
         timed()?;
         device.synchronize()?;
-        let cycles = cycles.as_host_vec().doing("read the clock")?;
+        let cycles = cycles.as_host_vec().context("read the clock")?;
         row.cycles = cycles.first().map(|&cycles| cycles as f64 / f64::from(TIMED_ROUNDS));
     }
     // The one read is all that loads from shared memory; the stores that fill the array are not the lesson.

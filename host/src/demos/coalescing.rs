@@ -9,7 +9,7 @@ use kernels_gpu::base::coalescing::{
 };
 
 use warpsmith_kernels::structs::{to_arrays_async, to_structs_async};
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::demo::Demo;
 use super::row::{self, Row, Workload};
@@ -126,12 +126,12 @@ where
 fn repeated(stage: &Stage, numbers: &[f32], len: usize) -> Result<DeviceBuffer<f32>, Error> {
     let once = stage.upload("the source", numbers)?;
     // SAFETY: all of it is written below.
-    let all = unsafe { DeviceBuffer::uninitialized(len) }.doing("allocate the source")?;
+    let all = unsafe { DeviceBuffer::uninitialized(len) }.context("allocate the source")?;
     for start in (0..len).step_by(numbers.len()) {
         let count = numbers.len().min(len - start);
         let (mut to, from) = (all.index(start..start + count), once.index(..count));
         // SAFETY: both buffers live until the copies are waited for.
-        unsafe { to.async_copy_from(&from, stage.device.stream().cust()) }.doing("repeat the source")?;
+        unsafe { to.async_copy_from(&from, stage.device.stream().cust()) }.context("repeat the source")?;
     }
     stage.device.synchronize()?;
     Ok(all)

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use warpsmith_collectives::{Communicator, Job, Reduction};
-use warpsmith_distributed::{Carrier, GatheredProduct, SplitProduct, Team, Transpose, shares};
-use warpsmith_launch::{Bf16, Device, Wish};
+use warpsmith_distributed::{DeviceGroup, GatheredProduct, SplitProduct, Transport, Transpose, shares};
+use warpsmith_launch::{Bf16, Device, DevicePreference};
 
 use super::demo::Demo;
 use super::row::{self, Link, Row, Workload};
@@ -53,17 +53,17 @@ impl Demo for DevicesDemo {
         let size = stage.size_or(192, 8192);
         let extents = size.product();
         stage.admit_product(size, extents, VIRTUAL_OPERATIONS, "products over devices")?;
-        let wish = if stage.device.is_virtual() { Wish::Virtual } else { Wish::Gpu };
+        let wish = if stage.device.is_virtual() { DevicePreference::Virtual } else { DevicePreference::Gpu };
         match Job::from_environment()? {
             Some(job) => {
-                let ranks = [Communicator::of_job(stage.device, &job)?];
-                Show { stage, size, ranks: &ranks }.rows(&[Carrier::Collectives])
+                let ranks = [Communicator::from_job(stage.device, &job)?];
+                Show { stage, size, ranks: &ranks }.rows(&[Transport::Collectives])
             }
             None => {
                 let devices = Device::all(wish)?;
                 let ranks = Communicator::all(&devices, TIMEOUT)?;
-                let rows =
-                    Show { stage, size, ranks: &ranks }.rows(&[Carrier::CopyEngines, Carrier::Collectives]);
+                let rows = Show { stage, size, ranks: &ranks }
+                    .rows(&[Transport::CopyEngines, Transport::Collectives]);
                 stage.device.enter()?;
                 rows
             }
@@ -106,17 +106,17 @@ struct Show<'a, 's> {
 }
 
 impl Show<'_, '_> {
-    fn rows(&self, carriers: &[Carrier]) -> Result<Vec<Row>, Error> {
+    fn rows(&self, transports: &[Transport]) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
-        for &carrier in carriers {
-            let team = Team::new(self.ranks, carrier)?;
-            rows.extend(self.gathered::<f32>(&team, carrier)?);
-            rows.extend(self.gathered::<Bf16>(&team, carrier)?);
-            rows.extend(self.transposed(&team, carrier)?);
+        for &transport in transports {
+            let group = DeviceGroup::new(self.ranks, transport)?;
+            rows.extend(self.gathered::<f32>(&group, transport)?);
+            rows.extend(self.gathered::<Bf16>(&group, transport)?);
+            rows.extend(self.transposed(&group, transport)?);
         }
-        let team = Team::new(self.ranks, Carrier::Collectives)?;
-        rows.extend(self.split::<f32>(&team)?);
-        rows.extend(self.split::<Bf16>(&team)?);
+        let group = DeviceGroup::new(self.ranks, Transport::Collectives)?;
+        rows.extend(self.split::<f32>(&group)?);
+        rows.extend(self.split::<Bf16>(&group)?);
         Ok(rows)
     }
 
@@ -125,17 +125,17 @@ impl Show<'_, '_> {
         format!("{size} device{}", if size == 1 { "" } else { "s" })
     }
 
-    fn row(&self, kernel: &str, what: &str, carrier: Carrier) -> Row {
-        let by = match carrier {
-            Carrier::CopyEngines => "copies",
-            Carrier::Collectives => "collectives",
+    fn row(&self, kernel: &str, what: &str, transport: Transport) -> Row {
+        let by = match transport {
+            Transport::CopyEngines => "copies",
+            Transport::Collectives => "collectives",
         };
         let case = format!("{what}, {}, {by}", self.devices());
         Row::new("devices", kernel, case, self.size, self.stage.device.kind())
     }
 
     /// Rows of A on each device, columns of B gathered: with and without overlap.
-    fn gathered<I: Spread>(&self, team: &Team<'_>, carrier: Carrier) -> Result<Vec<Row>, Error> {
+    fn gathered<I: Spread>(&self, group: &DeviceGroup<'_>, transport: Transport) -> Result<Vec<Row>, Error> {
         let kernels = ["product_gathered", "product_gathered_first"];
         if !kernels.iter().any(|kernel| self.stage.wants(kernel)) {
             return Ok(Vec::new());
@@ -143,7 +143,7 @@ impl Show<'_, '_> {
         let matrices = Matrices::<I>::random(self.size.product());
         let (m, n, k) = matrices.extents;
         let product = GatheredProduct::<I, I::C>::new(
-            team,
+            group,
             matrices.extents,
             (I::INPUT, I::OUTPUT),
             |rows| matrices.rows(rows),
@@ -162,18 +162,18 @@ impl Show<'_, '_> {
             let run = || if kernel == kernels[0] { product.run() } else { product.run_plain() };
             self.forget();
             run()?;
-            let links = self.links(team)?;
-            let ranks = team.ranks().iter().zip(product.results()?);
+            let links = self.links(group)?;
+            let ranks = group.ranks().iter().zip(product.results()?);
             let verdict = ranks.map(|(rank, c)| matrices.check(shares(m, rank.size(), rank.rank()), &c));
-            let time = self.time(team, || Ok(run()?))?;
-            let row = Row { links, ..self.row(kernel, I::INPUT.name(), carrier) };
+            let time = self.time(group, || Ok(run()?))?;
+            let row = Row { links, ..self.row(kernel, I::INPUT.name(), transport) };
             rows.push(row.checked(all_of(verdict)).timed(time, work).shows(shows));
         }
         Ok(rows)
     }
 
     /// A part of K on each device.
-    fn split<I: Spread>(&self, team: &Team<'_>) -> Result<Vec<Row>, Error> {
+    fn split<I: Spread>(&self, group: &DeviceGroup<'_>) -> Result<Vec<Row>, Error> {
         let kernel = "product_split";
         if !self.stage.wants(kernel) {
             return Ok(Vec::new());
@@ -182,7 +182,7 @@ impl Show<'_, '_> {
         let matrices = Matrices::<I>::random(self.size.product());
         let (m, n, k) = matrices.extents;
         let product = SplitProduct::<I>::new(
-            team,
+            group,
             matrices.extents,
             I::INPUT,
             PIECES,
@@ -191,20 +191,20 @@ impl Show<'_, '_> {
         )?;
         self.forget();
         product.run()?;
-        let links = self.links(team)?;
-        let ranks = team.ranks().iter().zip(product.results()?);
+        let links = self.links(group)?;
+        let ranks = group.ranks().iter().zip(product.results()?);
         let verdict: Vec<Verdict> =
             ranks.map(|(rank, c)| matrices.check(product.rows_of(rank.rank()), &c)).collect();
-        let time = self.time(team, || Ok(product.run()?))?;
+        let time = self.time(group, || Ok(product.run()?))?;
         let work = Workload { flops: 2.0 * m as f64 * n as f64 * k as f64, bytes: 0.0 };
-        let row = Row { links, ..self.row(kernel, I::INPUT.name(), Carrier::Collectives) };
+        let row = Row { links, ..self.row(kernel, I::INPUT.name(), Transport::Collectives) };
         let shows =
             "each device has a part of K; a reduce-scatter adds some rows' sums while the next are computed";
         Ok(vec![row.checked(all_of(verdict)).timed(time, work).shows(shows)])
     }
 
     /// Rows on each device, before and after.
-    fn transposed(&self, team: &Team<'_>, carrier: Carrier) -> Result<Vec<Row>, Error> {
+    fn transposed(&self, group: &DeviceGroup<'_>, transport: Transport) -> Result<Vec<Row>, Error> {
         let kernel = "transpose_exchanged";
         if !self.stage.wants(kernel) {
             return Ok(Vec::new());
@@ -213,21 +213,21 @@ impl Show<'_, '_> {
         let (rows, cols, _) = self.size.product();
         let matrix = Random::new(13).units(rows * cols);
         let mut transpose =
-            Transpose::new(team, (rows, cols), |own| matrix[own.start * cols..own.end * cols].to_vec())?;
+            Transpose::new(group, (rows, cols), |own| matrix[own.start * cols..own.end * cols].to_vec())?;
         self.forget();
         transpose.run()?;
-        let links = self.links(team)?;
+        let links = self.links(group)?;
         let expected = transposed(&matrix, rows, cols);
-        let ranks = team.ranks().iter().zip(transpose.results()?);
+        let ranks = group.ranks().iter().zip(transpose.results()?);
         let verdict: Vec<Verdict> = ranks
             .map(|(rank, result)| {
                 let own = shares(cols, rank.size(), rank.rank());
                 exact(&result, &expected[own.start * rows..own.end * rows])
             })
             .collect();
-        let time = self.time(team, || Ok(transpose.run()?))?;
+        let time = self.time(group, || Ok(transpose.run()?))?;
         let work = Workload { flops: 0.0, bytes: 2.0 * (rows * cols * 4) as f64 };
-        let row = Row { links, ..self.row(kernel, "f32", carrier) };
+        let row = Row { links, ..self.row(kernel, "f32", transport) };
         let shows = "each device transposes its rows, and all exchange";
         Ok(vec![row.checked(all_of(verdict)).timed(time, work).shows(shows)])
     }
@@ -235,7 +235,7 @@ impl Show<'_, '_> {
     /// The median time of `run` by the host's clock; nothing where devices are virtual.
     fn time(
         &self,
-        team: &Team<'_>,
+        group: &DeviceGroup<'_>,
         mut run: impl FnMut() -> Result<(), Error>,
     ) -> Result<Option<f64>, Error> {
         if self.stage.device.is_virtual() {
@@ -245,7 +245,7 @@ impl Show<'_, '_> {
         for _ in 0..RUNS {
             let begun = Instant::now();
             run()?;
-            team.synchronize()?;
+            group.synchronize()?;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
         }
         times.sort_by(f64::total_cmp);
@@ -258,9 +258,9 @@ impl Show<'_, '_> {
     }
 
     /// What went from rank to rank since then; each process knows what came to it, and all add up what they know.
-    fn links(&self, team: &Team<'_>) -> Result<Vec<Link>, Error> {
-        team.synchronize()?;
-        let size = team.size();
+    fn links(&self, group: &DeviceGroup<'_>) -> Result<Vec<Link>, Error> {
+        group.synchronize()?;
+        let size = group.size();
         let mut table = vec![0u64; size * size];
         // Ranks of one process count together.
         for ((from, to), bytes) in self.ranks[0].traffic().take() {

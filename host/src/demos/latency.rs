@@ -5,7 +5,7 @@ use std::time::Instant;
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::{Stream, StreamFlags};
 use kernels_gpu::base::latency::{SHARED_LEN, chase_global, chase_shared, copy_by_few};
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::demo::Demo;
 use super::row::{Row, Workload};
@@ -159,7 +159,7 @@ fn warps(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 /// Host to device: from pageable memory, from pinned memory, and from pinned memory in two halves that overlap.
 fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
     let numbers = Random::new(11).units(n);
-    let pinned = LockedBuffer::from_slice(&numbers).doing("pin host memory")?;
+    let pinned = LockedBuffer::from_slice(&numbers).context("pin host memory")?;
     let work = Workload { flops: 0.0, bytes: 4.0 * n as f64 };
     let mut target = stage.upload("the target", &vec![0.0f32; n])?;
     let mut rows = Vec::new();
@@ -168,11 +168,11 @@ fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
         stage.progress.step(case);
         let mut copy = || -> Result<(), warpsmith_launch::Error> {
             match case {
-                "pageable" => target.copy_from(&numbers).doing("copy to the device"),
+                "pageable" => target.copy_from(&numbers).context("copy to the device"),
                 _ => {
                     // SAFETY: both buffers outlive the copy, which is waited for before either is touched.
                     unsafe { target.async_copy_from(pinned.as_slice(), stream.cust()) }
-                        .doing("copy to the device")?;
+                        .context("copy to the device")?;
                     stage.device.synchronize()
                 }
             }
@@ -199,20 +199,20 @@ fn transfers(stage: &Stage, n: usize) -> Result<Vec<Row>, Error> {
 fn both_ways(stage: &Stage, numbers: &[f32], pinned: &LockedBuffer<f32>) -> Result<Row, Error> {
     stage.progress.step("both ways");
     let n = numbers.len();
-    let other = Stream::new(StreamFlags::NON_BLOCKING, None).doing("make a second stream")?;
+    let other = Stream::new(StreamFlags::NON_BLOCKING, None).context("make a second stream")?;
     let from = stage.upload("the source", numbers)?;
     let mut target = stage.upload("the target", &vec![0.0f32; n])?;
-    let mut back = LockedBuffer::new(&0.0f32, n).doing("pin host memory")?;
+    let mut back = LockedBuffer::new(&0.0f32, n).context("pin host memory")?;
     let mut copies = || -> Result<(), warpsmith_launch::Error> {
         // SAFETY: all four buffers outlive the copies, which are waited for before any is touched.
         unsafe {
             target
                 .async_copy_from(pinned.as_slice(), stage.device.stream().cust())
-                .doing("copy to the device")?;
-            from.async_copy_to(back.as_mut_slice(), &other).doing("copy to the host")?;
+                .context("copy to the device")?;
+            from.async_copy_to(back.as_mut_slice(), &other).context("copy to the host")?;
         }
         stage.device.synchronize()?;
-        other.synchronize().doing("wait for the second stream")
+        other.synchronize().context("wait for the second stream")
     };
     copies()?;
     let begun = Instant::now();

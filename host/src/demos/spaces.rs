@@ -8,7 +8,7 @@ use kernels_gpu::base::spaces::{
     Coefficients, spaces_constant, spaces_find, spaces_global, spaces_global_static, spaces_leave,
     spaces_local, spaces_parameter, spaces_shared,
 };
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::demo::Demo;
 use super::row::{self, Row, Workload};
@@ -121,8 +121,9 @@ fn set(stage: &Stage, name: &str, kernel: &str) -> Result<(), Error> {
     let module = stage.device.module(&LEVELS, kernel)?;
     // SAFETY: no kernel of the module runs: each is waited for.
     let module = unsafe { module.cust() };
-    let mut global = module.get_global::<Coefficients>(&symbol).doing(format!("find the static `{name}`"))?;
-    Ok(global.copy_from(&COEFFICIENTS).doing(format!("set the static `{name}`"))?)
+    let mut global =
+        module.get_global::<Coefficients>(&symbol).context(format!("find the static `{name}`"))?;
+    Ok(global.copy_from(&COEFFICIENTS).context(format!("set the static `{name}`"))?)
 }
 
 fn polynomial(

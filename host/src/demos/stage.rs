@@ -7,7 +7,7 @@ use bytemuck::AnyBitPattern;
 use cust::event::{Event, EventFlags};
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use warpsmith_cuda::profile::LaunchProfile;
-use warpsmith_launch::{Device, Doing};
+use warpsmith_launch::{Device, ErrorContext};
 
 use super::demo::Demo;
 use super::forecast;
@@ -159,16 +159,16 @@ impl<'a> Stage<'a> {
         if self.device.is_virtual() {
             return Ok(None);
         }
-        let event = || Event::new(EventFlags::DEFAULT).doing("make an event");
+        let event = || Event::new(EventFlags::DEFAULT).context("make an event");
         let (start, end) = (event()?, event()?);
         let begun = Instant::now();
         let mut times = Vec::with_capacity(SAMPLES);
         while times.len() < SAMPLES && (times.len() < 2 || begun.elapsed() < TIMING) {
-            self.device.stream().record(&start).doing("record an event")?;
+            self.device.stream().record(&start).context("record an event")?;
             launch()?;
-            self.device.stream().record(&end).doing("record an event")?;
-            end.synchronize().doing("wait for an event")?;
-            let time = end.elapsed_time_f32(&start).doing("read the time between two events")?;
+            self.device.stream().record(&end).context("record an event")?;
+            end.synchronize().context("wait for an event")?;
+            let time = end.elapsed_time_f32(&start).context("read the time between two events")?;
             times.push(f64::from(time));
         }
         times.sort_by(f64::total_cmp);
@@ -176,7 +176,7 @@ impl<'a> Stage<'a> {
     }
 
     pub fn upload<T: DeviceCopy>(&self, what: &str, values: &[T]) -> Result<DeviceBuffer<T>, Error> {
-        Ok(DeviceBuffer::from_slice(values).doing(format!("copy {what} to the device"))?)
+        Ok(DeviceBuffer::from_slice(values).context(format!("copy {what} to the device"))?)
     }
 
     /// A buffer for results, full of what no result is.
@@ -195,6 +195,6 @@ impl<'a> Stage<'a> {
         what: &str,
         buffer: &DeviceBuffer<T>,
     ) -> Result<Vec<T>, Error> {
-        Ok(buffer.as_host_vec().doing(format!("copy {what} to the host"))?)
+        Ok(buffer.as_host_vec().context(format!("copy {what} to the host"))?)
     }
 }

@@ -5,7 +5,7 @@
 
 use bytemuck::AnyBitPattern;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
-use warpsmith_launch::{Device, Doing, Error, extra};
+use warpsmith_launch::{Device, Error, ErrorContext, extra};
 
 /// What a buffer holds before a kernel writes it: an element that the kernel forgets is a wrong one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl<'a, T: DeviceCopy + AnyBitPattern + Default> Target<'a, T> {
     pub fn new(device: &'a Device, what: &'static str, len: usize, fill: Fill) -> Result<Self, Error> {
         // SAFETY: it is filled below, and written in full before it is read.
         let buffer =
-            unsafe { DeviceBuffer::uninitialized(len) }.doing(format!("allocate {what} on the device"))?;
+            unsafe { DeviceBuffer::uninitialized(len) }.context(format!("allocate {what} on the device"))?;
         let mut target = Self { device, what, fill, buffer, host: Vec::new() };
         target.wipe()?;
         Ok(target)
@@ -55,14 +55,14 @@ impl<'a, T: DeviceCopy + AnyBitPattern + Default> Target<'a, T> {
     /// Fills the buffer, so that nothing is left of what was written before.
     pub fn wipe(&mut self) -> Result<(), Error> {
         extra::fill(&mut self.buffer, self.fill.byte(), self.device.stream())
-            .doing(format!("fill {} on the device", self.what))
+            .context(format!("fill {} on the device", self.what))
     }
 
     /// What the buffer holds, once everything that was launched has ended.
     pub fn read(&mut self) -> Result<&[T], Error> {
         self.device.synchronize()?;
         self.host.resize(self.buffer.len(), T::default());
-        self.buffer.copy_to(&mut self.host).doing(format!("copy {} to the host", self.what))?;
+        self.buffer.copy_to(&mut self.host).context(format!("copy {} to the host", self.what))?;
         Ok(&self.host)
     }
 }

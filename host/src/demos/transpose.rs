@@ -7,7 +7,7 @@ use kernels_gpu::base::coalescing::Quad;
 use kernels_gpu::base::transpose as k;
 use kernels_gpu::choice::{Name, UseKernel};
 use kernels_gpu::transpose::Signature;
-use warpsmith_kernels::transpose::{self as dispatch, For, Plan, Variant};
+use warpsmith_kernels::transpose::{self as dispatch, Plan, Target, Variant};
 use warpsmith_launch::{Device, F16, Shape};
 
 use super::demo::Demo;
@@ -116,7 +116,7 @@ pub trait Element: DeviceCopy + AnyBitPattern + Send + Sync + Default + PartialE
         match (step.in_tiles(), step.variant()) {
             (Some(step), _) => Self::in_tiles(step),
             (_, Some(variant)) => {
-                Plan::of(For::Any, variant, size_of::<Self>(), (1, 1)).ok().map(|plan| plan.kernel())
+                Plan::of(Target::Any, variant, size_of::<Self>(), (1, 1)).ok().map(|plan| plan.kernel())
             }
             _ => None,
         }
@@ -190,7 +190,7 @@ pub fn transpose<T: Element>(
         if !dispatch::takes(variant, bytes, (rows, cols)) {
             return Err(no_kernel::<T>(step));
         }
-        let plan = Plan::of(For::Any, variant, bytes, (rows, cols))?;
+        let plan = Plan::of(Target::Any, variant, bytes, (rows, cols))?;
         // SAFETY: as of the steps below.
         return Ok(unsafe { dispatch::launch(device, &plan, from, to) }?);
     };
@@ -280,7 +280,7 @@ fn launches<T: Element>(stage: &Stage, extents: (usize, usize)) -> Result<Vec<(&
     // The dispatcher's kernels for Hopper are no steps: they are shown to those who name them.
     for variant in [Variant::Vectorised, Variant::Shifted, Variant::Narrow] {
         if stage.only.is_some() && dispatch::takes(variant, size_of::<T>(), extents) {
-            let plan = Plan::of(For::Hopper, variant, size_of::<T>(), extents)?;
+            let plan = Plan::of(Target::Hopper, variant, size_of::<T>(), extents)?;
             all.push((plan.kernel(), Shown::Plan(plan)));
         }
     }

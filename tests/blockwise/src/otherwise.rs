@@ -184,7 +184,7 @@ pub mod hygiene {
         }
         kernels! {
             suits: safe_suits;
-            AGREED: safe_agreed;
+            FINGERPRINT: safe_fingerprint;
             NAMES: safe_names;
             BOUNDS: safe_bounds;
             BLOCKWISE: safe_blockwise;

@@ -64,10 +64,10 @@ pub fn safe_matmul_ahead(
         )
     };
     let mut sums = block.each(|_| [[0.0; 8]; 8]);
-    let mut filling = block.begin(copy(first_a, first_b, 0));
+    let mut filling = block.commit(copy(first_a, first_b, 0));
     let (mut first, depth) = (0, a.cols());
     while first < depth {
-        let (next, current) = block.begin_after(copy(empty_a, empty_b, first + 8), filling);
+        let (next, current) = block.commit_after(copy(empty_a, empty_b, first + 8), filling);
         let full = block.share(current);
         multiply(&block, &mut sums, &full);
         (empty_a, empty_b) = block.reuse(full);

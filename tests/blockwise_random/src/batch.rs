@@ -127,14 +127,14 @@ pub const RULES: [Rule; 16] = [
         file: "block.rs",
         text: "copies::wait(F::LATER);",
         without: "",
-        shown_by: ("block.begin(", 1),
+        shown_by: ("block.commit(", 1),
     },
     Rule {
         name: "no more groups are left on their way than began since",
         file: "copies.rs",
         text: "    0 -> 1;",
         without: "    0 -> 2;",
-        shown_by: ("block.begin_after(", 1),
+        shown_by: ("block.commit_after(", 1),
     },
 ];
 

@@ -40,7 +40,7 @@ pub const MISTAKES: [Mistake; 17] = [
         instead: " = (shared",
     },
     Mistake { name: "nobody waits for a tile that is added to", text: "block.count(tile", instead: "(tile" },
-    Mistake { name: "copies are shared that no group has", text: "block.begin(tile", instead: "(tile" },
+    Mistake { name: "copies are shared that no group has", text: "block.commit(tile", instead: "(tile" },
     Mistake { name: "an element of a linear map has two owners", text: "{ 1 }>>", instead: "{ 0 }>>" },
     Mistake {
         name: "copies are shared as if they had ended",

@@ -198,12 +198,12 @@ impl Printer<'_> {
             );
             let filling = format!("filling{tile}");
             if begun.is_empty() {
-                put!(text, "{indent}    let {filling} = block.begin({copying});\n");
+                put!(text, "{indent}    let {filling} = block.commit({copying});\n");
             } else {
                 let earlier = begun.iter().map(|earlier| format!("{earlier}, ")).collect::<String>();
                 put!(
                     text,
-                    "{indent}    let ({filling}, ({earlier})) = block.begin_after({copying}, ({earlier}));\n"
+                    "{indent}    let ({filling}, ({earlier})) = block.commit_after({copying}, ({earlier}));\n"
                 );
             }
             begun.push(filling);

@@ -98,7 +98,7 @@ fn words(device: &Device, len: usize) -> Buffer<u32> {
 
 pub fn a_kernel_that_host_and_device_compile_differently_is_refused(device: &Device) {
     let (from, mut to) = (words(device, 64), words(device, 64));
-    let begins = "is another one in the PTX than on the host: its";
+    let begins = "differs between PTX and host: its";
     assert_eq!(
         refusal!(device, safe_other_map, levels(), (&mut to,)),
         format!(
@@ -120,12 +120,12 @@ pub fn a_kernel_that_host_and_device_compile_differently_is_refused(device: &Dev
     );
     assert_eq!(
         refusal!(device, safe_other_requirement, levels(), (&from, &mut to)),
-        "kernel `safe_other_requirement` is another one in the PTX than on the host: it requires nothing on the host and len() of \
+        "kernel `safe_other_requirement` differs between PTX and host: it requires nothing on the host and len() of \
          parameter 1 == len() of parameter 2 in the PTX"
     );
     assert_eq!(
         refusal!(device, safe_other_constant, levels(), (&from, &mut to)),
-        "kernel `safe_other_constant` is another one in the PTX than on the host: it requires len() of parameter 1 == 64 on the \
+        "kernel `safe_other_constant` differs between PTX and host: it requires len() of parameter 1 == 64 on the \
          host and len() of parameter 1 == 32 in the PTX"
     );
     let quads = device.upload(&[[0u8, 1, 2, 3]; 8]).unwrap();
@@ -155,7 +155,7 @@ pub fn a_kernel_of_the_same_name_and_parameters_from_elsewhere_is_refused(device
         Levels::new(Vec::leak(vec![Level::new(ptx.leak())]))
     };
     let (mut to, ours) = (words(device, 32), numbers("safe_suits"));
-    let begins = "kernel `safe_suits` is another one in the PTX than on the host: it is";
+    let begins = "kernel `safe_suits` differs between PTX and host: it is";
     // Eight letters of the identity, as the number that they are.
     let letters = |text: &[u8; 8]| u64::from_le_bytes(*text).to_string();
     let version = env!("CARGO_PKG_VERSION");
@@ -166,12 +166,12 @@ pub fn a_kernel_of_the_same_name_and_parameters_from_elsewhere_is_refused(device
             "{begins} of the package `blockwise_kernels {version}` on the host and `otherwise_kernels {version}` in the PTX"
         )
     );
-    let signature = from(ours, numbers("safe_agreed"));
+    let signature = from(ours, numbers("safe_fingerprint"));
     assert_eq!(
         refusal!(device, safe_suits, &signature, (&mut to,)),
         format!(
             "{begins} written `fn safe_suits ( block : Block < suits > , mut to : SliceMut < u32 , Part < suits > > )` on the host and \
-             `fn safe_agreed ( block : Block < AGREED > , mut to : SliceMut < u32 , Part < AGREED > > )` in the PTX"
+             `fn safe_fingerprint ( block : Block < FINGERPRINT > , mut to : SliceMut < u32 , Part < FINGERPRINT > > )` in the PTX"
         )
     );
     let module = from(ours, numbers("safe_other_map"));
@@ -219,7 +219,7 @@ pub fn constants_of_any_name_are_the_kernels_own(device: &Device) {
         )*};
     }
     each! {
-        safe_suits safe_agreed safe_names safe_bounds safe_blockwise safe_linear safe_extents safe_p0 safe_p1 safe_value safe_left
+        safe_suits safe_fingerprint safe_names safe_bounds safe_blockwise safe_linear safe_extents safe_p0 safe_p1 safe_value safe_left
         safe_right safe_shared_array safe_entry
     }
 }
@@ -244,7 +244,7 @@ pub fn ptx_that_does_not_say_what_the_kernel_is_is_refused(device: &Device) {
     let [a, b, mut sum] = [0, 0, 0].map(|_| device.upload(&[0.0f32; 300]).unwrap());
     assert_eq!(
         refusal!(device, safe_vecadd, &unmarked, (&a, &b, &mut sum)),
-        "kernel `safe_vecadd` is another one in the PTX than on the host: it is without `unsafe` on the host, and the PTX does not \
+        "kernel `safe_vecadd` differs between PTX and host: it is without `unsafe` on the host, and the PTX does not \
          say so"
     );
 }

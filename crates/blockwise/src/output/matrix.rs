@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::Sealed;
-use crate::agreement::word;
-use crate::grid::{Axis, Demand, MatrixMap, line};
+use crate::fingerprint::word;
+use crate::grid::{BlockCount, GridRequirement, MatrixMap, line};
 use crate::own::elements;
 use crate::{Block, Element, Linear, Thread, linear};
 
@@ -30,7 +30,7 @@ use crate::{Block, Element, Linear, Thread, linear};
 ///     to.write(&block, |_, col| from.at(row, col) / from.at(row, 0));
 /// }
 /// ```
-/// What other threads write cannot be read, since nobody knows whether they have: a kernel that needs it is two kernels.
+/// Elements of other threads cannot be read, since they may or may not have been written: a kernel that needs them is two kernels.
 ///
 /// ```compile_fail,E0599
 /// # use blockwise::prelude::*;
@@ -99,24 +99,24 @@ impl Sealed for Rows {}
 impl<const R: usize, const C: usize> MatrixMap for Tiles<R, C> {
     const NUMBERS: [u64; 3] = [word("Tiles"), R as u64, C as u64];
 
-    fn demand(rows: usize, cols: usize) -> Demand {
+    fn grid_requirement(rows: usize, cols: usize) -> GridRequirement {
         const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
-        [Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(1)]
+        [BlockCount::Exactly(cols.div_ceil(C)), BlockCount::Exactly(rows.div_ceil(R)), BlockCount::Exactly(1)]
     }
 }
 impl<const R: usize, const C: usize> MatrixMap for Mirrored<R, C> {
     const NUMBERS: [u64; 3] = [word("Mirrored"), R as u64, C as u64];
 
-    fn demand(rows: usize, cols: usize) -> Demand {
+    fn grid_requirement(rows: usize, cols: usize) -> GridRequirement {
         const { assert!(R > 0 && C > 0, "a tile has rows and columns") }
-        [Axis::Exactly(rows.div_ceil(R)), Axis::Exactly(cols.div_ceil(C)), Axis::Exactly(1)]
+        [BlockCount::Exactly(rows.div_ceil(R)), BlockCount::Exactly(cols.div_ceil(C)), BlockCount::Exactly(1)]
     }
 }
 impl<const R: usize, const C: usize> MatrixMap for Turned<R, C> {
     const NUMBERS: [u64; 3] = [word("Turned"), R as u64, C as u64];
 
-    fn demand(rows: usize, cols: usize) -> Demand {
-        Mirrored::<R, C>::demand(rows, cols)
+    fn grid_requirement(rows: usize, cols: usize) -> GridRequirement {
+        Mirrored::<R, C>::grid_requirement(rows, cols)
     }
 }
 impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: usize> MatrixMap
@@ -125,15 +125,15 @@ impl<const R: usize, const C: usize, const M: usize, const N: usize, const V: us
     // What a thread owns of the block's part decides nothing on the host.
     const NUMBERS: [u64; 3] = [word("Register"), R as u64, C as u64];
 
-    fn demand(rows: usize, cols: usize) -> Demand {
-        Tiles::<R, C>::demand(rows, cols)
+    fn grid_requirement(rows: usize, cols: usize) -> GridRequirement {
+        Tiles::<R, C>::grid_requirement(rows, cols)
     }
 }
 impl MatrixMap for Rows {
     const NUMBERS: [u64; 3] = [word("Rows"), 0, 0];
 
-    fn demand(rows: usize, _: usize) -> Demand {
-        line(Axis::Exactly(rows))
+    fn grid_requirement(rows: usize, _: usize) -> GridRequirement {
+        line(BlockCount::Exactly(rows))
     }
 }
 
@@ -146,13 +146,13 @@ impl<T: Element, M> MatrixMut<T, M> {
         Self { first, rows, cols, map: PhantomData }
     }
 
-    /// How many rows it has.
+    /// Its number of rows.
     #[inline(always)]
     pub fn rows(&self) -> usize {
         self.rows as usize
     }
 
-    /// How many columns it has.
+    /// Its number of columns.
     #[inline(always)]
     pub fn cols(&self) -> usize {
         self.cols as usize
@@ -164,7 +164,7 @@ impl<T: Element, M> MatrixMut<T, M> {
         self.cols()
     }
 
-    /// Where an element lies, unless it is outside.
+    /// The address of an element, unless it is outside.
     #[inline(always)]
     fn place(&self, (row, col): (usize, usize)) -> Option<*mut T> {
         // SAFETY: it is inside.

@@ -1,9 +1,9 @@
-//! What a kernel writes: memory that is divided among blocks and threads by a map, so that each element has one owner.
+//! Outputs of kernels: memory that is divided among blocks and threads by a map, so that each element has one owner.
 //!
 //! The map is part of the parameter's type. So there is one map for one output, the host knows the grid that it asks for, and
 //! the launch refuses another one.
 
-/// How outputs are written: a line for each map, with what a thread is given of the place of an element, and the walk by which a
+/// The methods that write outputs: a line for each map, with a thread's view of an element's place, and the walk by which a
 /// thread comes by its own elements. `visit` takes that and the element's place in the output.
 macro_rules! writes {
     ($output:ident: $(impl[$($generics:tt)*] $map:ty, $at:ty: |$block:ident, $t:ident, $extent:pat_param, $visit:ident| $walk:expr;)*) => {$(

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::Sealed;
-use crate::agreement::word;
-use crate::grid::{Axis, Demand, SliceMap, line};
+use crate::fingerprint::word;
+use crate::grid::{BlockCount, GridRequirement, SliceMap, line};
 use crate::own::elements;
 use crate::{Block, Element, Linear, Thread, linear};
 
@@ -59,23 +59,23 @@ impl<const N: usize> Sealed for Part<N> {}
 impl SliceMap for OneEach {
     const NUMBERS: [u64; 3] = [word("OneEach"), 0, 0];
 
-    fn demand(len: usize, threads: usize) -> Demand {
-        line(Axis::Exactly(len.div_ceil(threads)))
+    fn grid_requirement(len: usize, threads: usize) -> GridRequirement {
+        line(BlockCount::Exactly(len.div_ceil(threads)))
     }
 }
 impl SliceMap for Strided {
     const NUMBERS: [u64; 3] = [word("Strided"), 0, 0];
 
-    fn demand(len: usize, threads: usize) -> Demand {
-        line(Axis::About(len.div_ceil(threads)))
+    fn grid_requirement(len: usize, threads: usize) -> GridRequirement {
+        line(BlockCount::Suggested(len.div_ceil(threads)))
     }
 }
 impl<const N: usize> SliceMap for Part<N> {
     const NUMBERS: [u64; 3] = [word("Part"), N as u64, 0];
 
-    fn demand(len: usize, _: usize) -> Demand {
+    fn grid_requirement(len: usize, _: usize) -> GridRequirement {
         const { assert!(N > 0, "a part has elements") }
-        line(Axis::Exactly(len.div_ceil(N)))
+        line(BlockCount::Exactly(len.div_ceil(N)))
     }
 }
 
@@ -87,7 +87,7 @@ impl<T: Element, M> SliceMut<T, M> {
         Self { first, len, map: PhantomData }
     }
 
-    /// How many elements it has.
+    /// Its number of elements.
     #[inline(always)]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
@@ -100,7 +100,7 @@ impl<T: Element, M> SliceMut<T, M> {
         self.len
     }
 
-    /// Where an element lies, unless it is beyond the end.
+    /// The address of an element, unless it is beyond the end.
     #[inline(always)]
     fn place(&self, i: usize) -> Option<*mut T> {
         // SAFETY: it is inside.

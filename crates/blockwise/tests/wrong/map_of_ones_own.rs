@@ -4,8 +4,8 @@ use blockwise::prelude::*;
 
 pub enum Everything {}
 impl blockwise::SliceMap for Everything {
-    fn demand(_: usize, _: usize) -> blockwise::Demand {
-        [blockwise::Axis::About(1); 3]
+    fn grid_requirement(_: usize, _: usize) -> blockwise::GridRequirement {
+        [blockwise::BlockCount::Suggested(1); 3]
     }
 }
 

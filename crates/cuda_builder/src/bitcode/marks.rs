@@ -12,7 +12,7 @@ pub const NAMES: &str = "warpsmith.names.";
 /// and of the cluster; 0 is none.
 pub const BOUNDS: &str = "warpsmith.bounds.";
 /// `warpsmith.blockwise.k`: there where the kernel is written without `unsafe`. `u64` that the host must know the same, which
-/// the PTX repeats in a comment of this name before the entry; see `blockwise::agreement`.
+/// the PTX repeats in a comment of this name before the entry; see `blockwise::fingerprint`.
 pub const BLOCKWISE_KERNEL: &str = "warpsmith.blockwise.";
 /// The lowering's own attribute of an entry that is written without `unsafe`.
 pub const WITHOUT_UNSAFE: &str = "warpsmith-without-unsafe";

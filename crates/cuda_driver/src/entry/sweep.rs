@@ -161,7 +161,7 @@ fn call_all(drawn: &mut Drawn) -> Vec<(&'static str, CUresult)> {
 
 #[test]
 fn no_entry_point_fails_inside_whatever_it_is_given() {
-    crate::choose(Some(crate::Wish::Virtual), Some("h200")).unwrap();
+    crate::choose(Some(crate::DevicePreference::Virtual), Some("h200")).unwrap();
     // SAFETY: the call takes no pointer.
     assert_eq!(unsafe { contexts::cuInit(0) }, CUresult::SUCCESS);
     const ODD: [u64; 12] = [

@@ -12,7 +12,7 @@ pub use warpsmith_cuda::entry::memory::*;
 pub use warpsmith_cuda::entry::modules::*;
 pub use warpsmith_cuda::entry::streams::*;
 pub use warpsmith_cuda::entry::textures::*;
-use warpsmith_cuda::{Wish, choose};
+use warpsmith_cuda::{DevicePreference, choose};
 
 pub const OK: CUresult = CUresult::SUCCESS;
 
@@ -47,7 +47,7 @@ pub fn text(text: &CStr) -> Text {
 }
 
 fn virtual_device() {
-    choose(Some(Wish::Virtual), Some("h200")).unwrap();
+    choose(Some(DevicePreference::Virtual), Some("h200")).unwrap();
     // SAFETY: the call takes no pointer.
     unsafe { ok(cuInit(0)) };
 }

@@ -1,7 +1,7 @@
 //! Operands that Hopper's tensor cores take along K only, stored across it: they are transposed first.
 
 use cust::memory::{DeviceBuffer, DevicePointer, DeviceSlice};
-use warpsmith_launch::{Device, Doing};
+use warpsmith_launch::{Device, ErrorContext};
 
 use super::{Input, Layout, Operands, Order, Prepared, Problem, Stored};
 use crate::Error;
@@ -30,7 +30,7 @@ pub(super) fn refusal_of(operand: &Stored, input: Input) -> Option<String> {
         .then(|| format!("{first} a multiple of 16 bytes both ways, not {lines} x {len} elements"))
 }
 
-/// Which are transposed first.
+/// The operands that are transposed first.
 pub(super) fn names(problem: &Problem) -> Option<String> {
     let names: Vec<_> = across(problem).into_iter().flatten().map(|operand| operand.name).collect();
     (!names.is_empty()).then(|| names.join(" and "))
@@ -48,7 +48,7 @@ pub(super) fn prepare<'d>(
         let Some(Stored { lines, len, size, .. }) = operand else { continue };
         // SAFETY: every element is written by the transpose, before the product reads it.
         let to = unsafe { DeviceBuffer::<u8>::uninitialized(lines * len * size) };
-        let to = to.doing("allocate a transposed operand")?;
+        let to = to.context("allocate a transposed operand")?;
         let from = std::mem::replace(address, to.as_device_ptr().as_raw());
         // SAFETY: `Gemm::prepare`'s caller promises the operand, which has no gaps; `to` is as long.
         steps.push(unsafe { transposed(device, size, (lines, len), (from, *address))? });

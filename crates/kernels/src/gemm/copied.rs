@@ -1,16 +1,16 @@
 //! Products whose matrices no tensor copy can reach: they are copied to lines that can be reached first, and the result back.
 //!
-//! What can be wrong with a matrix: it or one of its lines does not begin at a multiple of 16 bytes, or C's rows end inside
+//! Matrices that need a copy: one or one of its lines does not begin at a multiple of 16 bytes, or C's rows end inside
 //! of 16 bytes; or its type is multiplied along K only, and it lies across K in lines that the transposes do not take. A
 //! copy of n² elements costs little beside n³ products: cuBLASLt, which multiplies where the matrices are, takes four times
 //! as long at 4095².
 
 use cust::memory::{DeviceBuffer, DevicePointer};
 use kernels_gpu::ampere::tensor::lines::{Lines, PIECE, THREADS, lines_1_byte, lines_2_bytes, lines_4_bytes};
-use warpsmith_launch::{Device, Doing, Shape};
+use warpsmith_launch::{Device, ErrorContext, Shape};
 
 use super::along_k::{self, across};
-use super::hopper::{Dealt, Tiles};
+use super::hopper::{HopperSchedule, Tiles};
 use super::variant::{Automatic, Schedule, Split, Variant};
 use super::{Gemm, Layout, Operands, Order, Prepared, Problem, Stored};
 use crate::Error;
@@ -22,13 +22,13 @@ pub(super) const VARIANT: Variant = Variant {
     automatic: Automatic::WhereCopiesPay,
     f32: false,
     schedule: |limits, problem, _, request| {
-        Ok(Box::new(Copied(Dealt::new(limits, problem, request, &Tiles::ALL, None)?)))
+        Ok(Box::new(CopySchedule(HopperSchedule::new(limits, problem, request, &Tiles::ALL, None)?)))
     },
 };
 
-/// How Hopper's kernels deal out the product of the copies.
+/// The schedule of Hopper's kernels for the copies.
 #[derive(Debug)]
-struct Copied(Dealt);
+struct CopySchedule(HopperSchedule);
 
 /// Memory for a matrix whose lines begin `pitch` elements apart, at multiples of 16 bytes.
 struct Aligned {
@@ -41,7 +41,7 @@ impl Aligned {
         let pitch = len.next_multiple_of(16 / bytes);
         // SAFETY: every element that is read is written before, by a copy, a transpose or the product.
         let memory = unsafe { DeviceBuffer::uninitialized(lines * pitch * bytes) };
-        Ok(Self { memory: memory.doing("allocate a copy of a matrix")?, pitch })
+        Ok(Self { memory: memory.context("allocate a copy of a matrix")?, pitch })
     }
 
     fn address(&self) -> u64 {
@@ -53,7 +53,7 @@ fn reachable(address: u64, matrix: &Stored) -> bool {
     address.is_multiple_of(16) && (matrix.lines <= 1 || (matrix.pitch * matrix.size).is_multiple_of(16))
 }
 
-impl Schedule for Copied {
+impl Schedule for CopySchedule {
     fn kernel(&self) -> &'static str {
         self.0.kernel()
     }
@@ -77,7 +77,7 @@ impl Schedule for Copied {
         operands: &Operands,
     ) -> Result<Prepared<'d>, Error> {
         let device = gemm.device;
-        let mut moved = Moved { device, steps: Vec::new(), memory: Vec::new() };
+        let mut moved = StagedOperands { device, steps: Vec::new(), memory: Vec::new() };
         let (mut inner, mut at) = (*problem, *operands);
         let [a, b, c] = problem.matrices();
         let [a_across, b_across] = across(problem);
@@ -116,7 +116,7 @@ impl Schedule for Copied {
             (at.c, inner.ldc) = (aligned.address(), aligned.pitch);
             moved.memory.push(aligned.memory);
         }
-        let Moved { mut steps, memory, .. } = moved;
+        let StagedOperands { mut steps, memory, .. } = moved;
         steps.push(self.0.prepare(gemm, &inner, &at)?);
         steps.extend(back);
         Ok(Prepared::sequence(steps, memory))
@@ -124,13 +124,13 @@ impl Schedule for Copied {
 }
 
 /// Operands on their way to where tensor copies reach them.
-struct Moved<'d> {
+struct StagedOperands<'d> {
     device: &'d Device,
     steps: Vec<Prepared<'d>>,
     memory: Vec<DeviceBuffer<u8>>,
 }
 
-impl<'d> Moved<'d> {
+impl<'d> StagedOperands<'d> {
     /// Address and pitch of the operand, copied if it must be.
     fn within_reach(&mut self, address: u64, matrix: &Stored) -> Result<(u64, usize), Error> {
         if reachable(address, matrix) {

@@ -1,9 +1,9 @@
-//! What matrices are made of, and how they lie.
+//! Element types and layouts of matrices.
 
 use cust::memory::DeviceCopy;
 use warpsmith_launch::{Bf16, F16};
 
-/// What A and B hold, and what multiplies them.
+/// The element type of A and B, and with it the units that multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// f32, by the CUDA cores: every multiply-add is rounded to f32, as cuBLAS's SGEMM does it.
@@ -18,7 +18,7 @@ pub enum Input {
     S8,
 }
 
-/// What C holds. Sums are f32, of integers i32, whatever C is.
+/// The element type of C. Sums are f32, of integers i32, whatever C is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// binary16
@@ -31,18 +31,18 @@ pub enum Output {
     S32,
 }
 
-/// Which elements of a matrix follow each other in memory.
+/// The order of a matrix's elements in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "row-major")]
 #[doc(alias = "column-major")]
 pub enum Order {
-    /// Those of a row.
+    /// Row by row.
     Rows,
-    /// Those of a column.
+    /// Column by column.
     Columns,
 }
 
-/// How A (m × k) and B (k × n) are stored; C is always stored row by row.
+/// The orders of A (m × k) and B (k × n); C is always stored row by row.
 ///
 /// In two letters, `n` for row by row and `t` for column by column, so that `nt` is what `a @ b.T` means in NumPy: both
 /// operands contiguous along K.
@@ -61,7 +61,7 @@ pub enum Layout {
 }
 
 impl Input {
-    /// Those that the tensor cores multiply.
+    /// The types that the tensor cores multiply.
     pub const ON_TENSOR_CORES: [Self; 4] = [Self::F16, Self::Bf16, Self::Tf32, Self::S8];
 
     /// Bytes of an element.
@@ -134,12 +134,12 @@ impl Layout {
         }
     }
 
-    /// How A is stored.
+    /// The order of A.
     pub fn a(self) -> Order {
         if matches!(self, Self::Nn | Self::Nt) { Order::Rows } else { Order::Columns }
     }
 
-    /// How B is stored.
+    /// The order of B.
     pub fn b(self) -> Order {
         if matches!(self, Self::Nn | Self::Tn) { Order::Rows } else { Order::Columns }
     }
@@ -179,7 +179,7 @@ mod sealed {
 /// }
 /// ```
 pub trait InputElement: DeviceCopy + sealed::Sealed {
-    /// What a matrix of it can be multiplied as.
+    /// The inputs as which a matrix of it can be multiplied.
     const TYPES: &'static [Input];
 }
 

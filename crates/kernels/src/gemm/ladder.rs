@@ -17,13 +17,13 @@ use crate::Error;
 
 /// A step's kernel and its launch, from the tiles of C down and across.
 #[derive(Debug)]
-struct Step {
+struct LadderSchedule {
     name: &'static str,
     shape: Shape,
     prepare: for<'d> fn(&Gemm<'d>, &Problem, &Operands, Shape) -> Result<Prepared<'d>, Error>,
 }
 
-impl Schedule for Step {
+impl Schedule for LadderSchedule {
     fn kernel(&self) -> &'static str {
         self.name
     }
@@ -55,7 +55,7 @@ macro_rules! step {
                 }
                 let (down, across) = (problem.m / $rows as usize, problem.n / BLOCK_N as usize);
                 let grid: fn(u32, u32, u32) -> [u32; 3] = $grid;
-                Ok(Box::new(Step {
+                Ok(Box::new(LadderSchedule {
                     name: <$kernel as cuda_std::Kernel>::NAME,
                     shape: Shape {
                         grid: grid(down as u32, across as u32, limits.sms),

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use kernels_gpu::ampere::tensor::{TensorGemm, general, portable};
 use kernels_gpu::choice::UseKernel;
 use tile::mma::Tf32;
-use warpsmith_launch::{Bf16, F16, Limits, Shape, StandsFor};
+use warpsmith_launch::{Bf16, F16, HostType, Limits, Shape};
 
 use super::variant::{Automatic, Request, Schedule, Variant};
 use super::{Gemm, Input, Layout, Operands, Prepared, Problem};
@@ -78,7 +78,7 @@ pub(super) fn misaligned(problem: &Problem, operands: &Operands) -> Option<Strin
 
 /// A kernel, its tiles, and its launch.
 #[derive(Clone, Copy)]
-struct Tiled {
+struct MmaSchedule {
     name: &'static str,
     tile: (usize, usize),
     threads: usize,
@@ -86,13 +86,13 @@ struct Tiled {
     prepare: for<'d> fn(&Gemm<'d>, &Problem, &Operands, Shape) -> Result<Prepared<'d>, Error>,
 }
 
-impl std::fmt::Debug for Tiled {
+impl std::fmt::Debug for MmaSchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
-impl Schedule for Tiled {
+impl Schedule for MmaSchedule {
     fn kernel(&self) -> &'static str {
         self.name
     }
@@ -131,26 +131,26 @@ fn parameters(problem: &Problem) -> TensorGemm {
     }
 }
 
-/// What buffers hold for what a kernel is passed.
-trait Passed: Sized + 'static {
-    type Held: StandsFor<Self> + 'static;
+/// An element type of kernels, and the type by which buffers hold it.
+trait DeviceElement: Sized + 'static {
+    type Host: HostType<Self> + 'static;
 }
 
-macro_rules! passed {
-    ($($passed:ty: $held:ty,)*) => { $(impl Passed for $passed { type Held = $held; })* };
+macro_rules! device {
+    ($($device:ty: $host:ty,)*) => { $(impl DeviceElement for $device { type Host = $host; })* };
 }
-passed! { f16: F16, bf16: Bf16, f32: f32, i8: i8, }
+device! { f16: F16, bf16: Bf16, f32: f32, i8: i8, }
 
-fn pointers<T: Passed>(operands: &Operands) -> (DevicePointer<T::Held>, DevicePointer<T::Held>) {
+fn pointers<T: DeviceElement>(operands: &Operands) -> (DevicePointer<T::Host>, DevicePointer<T::Host>) {
     (DevicePointer::from_raw(operands.a), DevicePointer::from_raw(operands.b))
 }
 
-/// Makes a [`Tiled`] of the kernel that is chosen.
-struct Chosen;
+/// Makes a [`MmaSchedule`] of the kernel that is chosen.
+struct MakeSchedule;
 
-impl<T: Passed> UseKernel<portable::Signature<T>, Tiled> for Chosen {
-    fn with<K: Kernel<Signature = portable::Signature<T>> + 'static>(self) -> Tiled {
-        Tiled {
+impl<T: DeviceElement> UseKernel<portable::Signature<T>, MmaSchedule> for MakeSchedule {
+    fn with<K: Kernel<Signature = portable::Signature<T>> + 'static>(self) -> MmaSchedule {
+        MmaSchedule {
             name: K::NAME,
             tile: (portable::BLOCK_M, portable::BLOCK_N),
             threads: portable::THREADS,
@@ -164,9 +164,9 @@ impl<T: Passed> UseKernel<portable::Signature<T>, Tiled> for Chosen {
     }
 }
 
-impl<T: Passed> UseKernel<general::Signature<T>, Tiled> for Chosen {
-    fn with<K: Kernel<Signature = general::Signature<T>> + 'static>(self) -> Tiled {
-        Tiled {
+impl<T: DeviceElement> UseKernel<general::Signature<T>, MmaSchedule> for MakeSchedule {
+    fn with<K: Kernel<Signature = general::Signature<T>> + 'static>(self) -> MmaSchedule {
+        MmaSchedule {
             name: K::NAME,
             tile: (general::BLOCK, general::BLOCK),
             threads: general::THREADS,
@@ -182,25 +182,25 @@ impl<T: Passed> UseKernel<general::Signature<T>, Tiled> for Chosen {
     }
 }
 
-fn portable_kernel(problem: &Problem) -> Option<Tiled> {
+fn portable_kernel(problem: &Problem) -> Option<MmaSchedule> {
     use portable::Family;
     let transposed = problem.layout.transposed();
     match problem.input {
-        Input::F16 => f16::choose(transposed, Chosen),
-        Input::Bf16 => bf16::choose(transposed, Chosen),
-        Input::Tf32 => Tf32::choose(transposed, Chosen),
-        Input::S8 => i8::choose(transposed, Chosen),
+        Input::F16 => f16::choose(transposed, MakeSchedule),
+        Input::Bf16 => bf16::choose(transposed, MakeSchedule),
+        Input::Tf32 => Tf32::choose(transposed, MakeSchedule),
+        Input::S8 => i8::choose(transposed, MakeSchedule),
         Input::F32 => None,
     }
 }
 
-fn general_kernel(problem: &Problem) -> Option<Tiled> {
+fn general_kernel(problem: &Problem) -> Option<MmaSchedule> {
     use general::Family;
     Some(match problem.input {
-        Input::F16 => f16::choose(Chosen),
-        Input::Bf16 => bf16::choose(Chosen),
-        Input::Tf32 => Tf32::choose(Chosen),
-        Input::S8 => i8::choose(Chosen),
+        Input::F16 => f16::choose(MakeSchedule),
+        Input::Bf16 => bf16::choose(MakeSchedule),
+        Input::Tf32 => Tf32::choose(MakeSchedule),
+        Input::S8 => i8::choose(MakeSchedule),
         Input::F32 => return None,
     })
 }
@@ -208,7 +208,7 @@ fn general_kernel(problem: &Problem) -> Option<Tiled> {
 /// The kernel's schedule, if nothing speaks against it.
 fn schedule(
     refusal: Option<String>,
-    kernel: Option<Tiled>,
+    kernel: Option<MmaSchedule>,
     problem: &Problem,
 ) -> Result<Box<dyn Schedule>, String> {
     match (refusal, kernel) {

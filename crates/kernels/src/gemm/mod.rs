@@ -4,10 +4,10 @@
 //!
 //! ```
 //! use warpsmith_kernels::gemm::{Gemm, Input, Layout, Output, Problem};
-//! use warpsmith_launch::{Device, Wish};
+//! use warpsmith_launch::{Device, DevicePreference};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let device = Device::open(Wish::Virtual)?;
+//! let device = Device::open(DevicePreference::Virtual)?;
 //! let (a, b) = (device.upload(&[1i8, 2, 3, 4])?, device.upload(&[1i8, 0, 0, 1])?);
 //! let mut c = device.upload(&[0i32; 4])?;
 //! let problem = Problem::new((2, 2, 2), Input::S8, Output::S32, Layout::Nn);
@@ -36,7 +36,7 @@ use std::rc::Rc;
 
 use cuda_std::{Kernel, Takes};
 use cust::memory::{DeviceBuffer, DeviceSlice};
-use warpsmith_launch::{Arguments, BufferSlice, BufferSliceMut, Device, Doing, Shape};
+use warpsmith_launch::{Arguments, BufferSlice, BufferSliceMut, Device, ErrorContext, Shape};
 
 pub use element::{Input, InputElement, Layout, Order, Output, OutputElement};
 pub use plan::{Plan, variants};
@@ -45,7 +45,7 @@ pub use variant::{Automatic, Request, Split, Variant};
 
 use crate::{Error, LEVELS, finished};
 
-/// Where the matrices' first elements lie on the device.
+/// The addresses of the matrices' first elements on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operands {
     /// A.
@@ -164,7 +164,7 @@ impl<'d> Gemm<'d> {
         *kept = None;
         // SAFETY: every element is written before it is read.
         let fresh = unsafe { DeviceBuffer::uninitialized(len) };
-        let fresh = Rc::new(fresh.doing("allocate a workspace for the parts of a product")?);
+        let fresh = Rc::new(fresh.context("allocate a workspace for the parts of a product")?);
         *kept = Some(fresh.clone());
         Ok(fresh)
     }
@@ -190,7 +190,7 @@ fn fit<I: InputElement, O: OutputElement>(
     problem.check()?;
     for (matrix, has) in problem.matrices().into_iter().zip([a.len(), b.len(), c.len()]) {
         if matrix.span() > has {
-            return Err(Error::Short { matrix: matrix.name, needed: matrix.span(), has });
+            return Err(Error::BufferTooShort { matrix: matrix.name, needed: matrix.span(), has });
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Which kernels compute a product, and why: the dispatcher.
+//! The dispatcher: the choice of kernels for a product, and its reasons.
 
 use warpsmith_launch::Limits;
 
@@ -18,13 +18,13 @@ pub fn variants() -> impl Iterator<Item = &'static Variant> {
     cuda_cores::VARIANTS.iter().chain(tensor_cores)
 }
 
-/// What the dispatcher took for a problem, and why.
+/// The dispatcher's choice for a problem, with its reasons.
 #[derive(Debug)]
 pub struct Plan {
     pub(super) problem: Problem,
     variant: &'static Variant,
     pub(super) schedule: Box<dyn Schedule>,
-    /// Where A, B and C begin, modulo 16.
+    /// The addresses of A, B and C, modulo 16.
     offsets: [u64; 3],
     passed_over: Vec<(&'static str, String)>,
 }
@@ -96,7 +96,7 @@ impl Plan {
         self.schedule.launches(kernel)
     }
 
-    /// How K is shared out.
+    /// The division of K.
     pub fn split(&self) -> Split {
         self.schedule.split()
     }
@@ -111,12 +111,12 @@ impl Plan {
         self.schedule.transposes()
     }
 
-    /// How the variant deals the product out, where there is a choice.
+    /// The tiling, where there is a choice.
     pub fn tiling(&self) -> Option<String> {
         self.schedule.words()
     }
 
-    /// What was taken, and how it deals the product out.
+    /// The variant and its tiling, in words.
     pub fn how(&self) -> String {
         let mut text = format!("{}: {}", self.variant.name, self.variant.about);
         if let Some(tiling) = self.tiling() {
@@ -125,7 +125,7 @@ impl Plan {
         text
     }
 
-    /// The same, and why the variants before it were passed over.
+    /// [`how`](Self::how), and why the variants before it were passed over.
     pub fn why(&self) -> String {
         let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
         for (name, reason) in &self.passed_over {
@@ -145,7 +145,7 @@ impl Plan {
     pub(super) fn check(&self, operands: &Operands) -> Result<(), Error> {
         let differ = self.offsets.into_iter().zip(operands.offsets()).zip(["A", "B", "C"]);
         match differ.into_iter().find(|((planned, is), _)| planned != is) {
-            Some(((planned, is), matrix)) => Err(Error::OtherPlan { matrix, planned, is }),
+            Some(((planned, is), matrix)) => Err(Error::PlanMismatch { matrix, planned, is }),
             None => Ok(()),
         }
     }

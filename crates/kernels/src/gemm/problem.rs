@@ -1,4 +1,4 @@
-//! What is to be multiplied.
+//! The description of a product.
 
 use super::element::{Input, Layout, Order, Output};
 use crate::Error;
@@ -21,22 +21,22 @@ pub struct Problem {
     pub n: usize,
     /// Columns of A, rows of B.
     pub k: usize,
-    /// What A and B hold, and what multiplies them.
+    /// The element type of A and B, and with it the units that multiply.
     pub input: Input,
-    /// What C holds.
+    /// The element type of C.
     pub output: Output,
-    /// How A and B are stored.
+    /// The orders of A and B.
     pub layout: Layout,
     /// Elements from one row of A to the next, or from one column to the next.
     #[doc(alias = "leading dimension")]
     pub lda: usize,
-    /// The same for B.
+    /// The pitch of B.
     pub ldb: usize,
     /// Elements from one row of C to the next.
     pub ldc: usize,
     /// Factor of the product; a whole number if the elements are.
     pub alpha: f32,
-    /// Factor of what C held before, likewise; C is not read if this is zero.
+    /// Factor of C's former content; C is not read if this is zero.
     pub beta: f32,
 }
 
@@ -45,7 +45,7 @@ pub struct Problem {
 pub struct Stored {
     /// `A`, `B` or `C`.
     pub name: &'static str,
-    /// How many rows or columns.
+    /// The number of rows or columns.
     pub lines: usize,
     /// Elements of each.
     pub len: usize,
@@ -70,7 +70,7 @@ impl Problem {
         Self { m, n, k, input, output, layout, lda, ldb, ldc: n, alpha: 1.0, beta: 0.0 }
     }
 
-    /// The same for f32, row by row, by the CUDA cores.
+    /// A product of f32, row by row, by the CUDA cores.
     #[doc(alias = "sgemm")]
     pub fn f32(extents: (usize, usize, usize)) -> Self {
         Self::new(extents, Input::F32, Output::F32, Layout::Nn)
@@ -89,7 +89,7 @@ impl Problem {
         ]
     }
 
-    /// How many elements lie from the first to the last of A, B and C.
+    /// The elements from the first to the last of A, B and C.
     pub fn lengths(&self) -> [usize; 3] {
         self.matrices().map(|matrix| matrix.span())
     }

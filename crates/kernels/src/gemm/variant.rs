@@ -1,4 +1,4 @@
-//! What a way to compute products is, and what may be asked of it.
+//! Variants: the implementations of products, and the requests that select one.
 
 use warpsmith_launch::Limits;
 
@@ -6,23 +6,23 @@ use super::problem::Problem;
 use super::{Gemm, Operands, Prepared};
 use crate::Error;
 
-/// A way to compute products.
+/// An implementation of products.
 #[derive(Debug)]
 #[doc(alias = "algorithm")]
 pub struct Variant {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Its description, in a few words.
     pub about: &'static str,
     /// Whether the dispatcher takes it by itself.
     pub automatic: Automatic,
     /// Whether its kernels are those of the CUDA cores, for f32, or of the tensor cores, for all other types.
     pub(super) f32: bool,
-    /// How it deals the product out, or why it does not take it on such a device.
+    /// Makes its schedule, or says why it does not take the product on such a device.
     pub(super) schedule: Scheduler,
 }
 
-/// Deals a product out, or says why it does not take it.
+/// Makes a schedule of a product, or says why the variant does not take it.
 type Scheduler = fn(&Limits, &Problem, &Operands, &Request<'_>) -> Result<Box<dyn Schedule>, String>;
 
 /// Whether the dispatcher takes a variant that is not named.
@@ -37,36 +37,36 @@ pub enum Automatic {
     WhereCopiesPay,
 }
 
-/// What the caller wants of a plan; by default, whatever is best.
+/// A caller's request for a plan; by default, the best one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Request<'a> {
     /// The variant of this name.
     pub variant: Option<&'a str>,
-    /// K in so many parts.
+    /// The number of parts of K.
     pub split_k: Option<u32>,
     /// Whether operands of f32 are packed to aligned rows first.
     pub packed: Option<bool>,
 }
 
-/// How the steps of K of C's tiles are shared out.
+/// The division of K's steps among blocks.
 #[doc(alias = "split-K")]
 #[doc(alias = "stream-K")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// Each tile is one block's, or one cluster's.
     Whole,
-    /// Split-K: each tile's K is in so many parts, which another kernel adds.
+    /// Split-K: the number of parts of each tile's K, which another kernel adds.
     SplitK(u32),
-    /// Stream-K: the steps of so many tiles, one behind the other, are dealt out in equal lengths.
+    /// Stream-K: the steps of some tiles, one behind the other, are dealt out in equal lengths.
     StreamK {
-        /// How many tiles.
+        /// The number of these tiles.
         tiles: u32,
         /// Steps that each cluster takes of them.
         steps: u32,
     },
 }
 
-/// How a variant deals a product out.
+/// A variant's schedule for a product.
 pub(super) trait Schedule: std::fmt::Debug {
     /// The kernel that multiplies.
     fn kernel(&self) -> &'static str;
@@ -81,7 +81,7 @@ pub(super) trait Schedule: std::fmt::Debug {
         None
     }
 
-    /// How K is shared out.
+    /// The division of K.
     fn split(&self) -> Split {
         Split::Whole
     }

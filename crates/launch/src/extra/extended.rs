@@ -9,7 +9,7 @@ use cust::sys;
 use super::result;
 use crate::stream::Stream;
 
-/// What a launch says beyond its shape.
+/// Attributes of a launch beyond its shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extended {
     /// Blocks of a cluster along x, y, z, where the kernel does not say it itself.

@@ -1,4 +1,4 @@
-//! What `cust` 0.3 lacks of the driver API, made safe: larger dynamic shared memory, the carve-out, cooperative and
+//! Parts of the driver API that `cust` 0.3 lacks, made safe: larger dynamic shared memory, the carve-out, cooperative and
 //! cluster launches, tensor maps, copies between devices, and the compiler's log of a module that does not load.
 
 mod extended;
@@ -86,7 +86,7 @@ pub fn load_ptx(ptx: &str, options: &[ModuleJitOption]) -> Result<Module, (CudaE
     Module::from_ptx(ptx, options).map_err(|error| (error, compiler_log(ptx)))
 }
 
-/// What the driver's compiler says of PTX that it refuses: its error log and its information log.
+/// The logs of the driver's compiler for PTX that it refuses: errors and information.
 ///
 /// The module is loaded once more, with buffers for both; if it loads this time, it is unloaded and the logs are empty.
 pub fn compiler_log(ptx: &str) -> String {

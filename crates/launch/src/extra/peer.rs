@@ -17,7 +17,7 @@ pub struct DeviceAddress<'d> {
 }
 
 /// Whether kernels and copy engines of `device` can reach the memory of `peer` directly.
-pub fn can_reach(device: &Device, peer: &Device) -> CudaResult<bool> {
+pub fn can_access_peer(device: &Device, peer: &Device) -> CudaResult<bool> {
     let mut can = 0;
     let raw =
         |device: &Device| cust::device::Device::get_device(device.index()).map(|device| device.as_raw());
@@ -28,7 +28,7 @@ pub fn can_reach(device: &Device, peer: &Device) -> CudaResult<bool> {
 
 /// Lets `device` reach the memory of `peer` from now on; without it copies between them pass through the host. It makes the
 /// context of `device` current in this thread.
-pub fn reach(device: &Device, peer: &Device) -> CudaResult<()> {
+pub fn enable_peer_access(device: &Device, peer: &Device) -> CudaResult<()> {
     cust::context::CurrentContext::set_current(device.context())?;
     // SAFETY: the context is alive as long as its device.
     match result(unsafe { sys::cuCtxEnablePeerAccess(peer.context().as_raw(), 0) }) {
@@ -68,7 +68,7 @@ pub unsafe fn copy(
     })
 }
 
-/// Copies `rows` pieces of `bytes` each, which lie a pitch apart on both sides (to, from), likewise.
+/// Copies `rows` pieces of `bytes` each, which lie a pitch apart on both sides (to, from), once the stream comes to it.
 ///
 /// # Safety
 /// As [`copy`], for all rows.
@@ -115,16 +115,16 @@ pub unsafe fn copy_rows(
 
 /// A moment of a stream, which others can wait for; `cust`'s events can be waited for once.
 #[derive(Debug)]
-pub struct Moment(sys::CUevent);
+pub struct StreamEvent(sys::CUevent);
 
 // SAFETY: the driver's handles may be used from any thread.
-unsafe impl Send for Moment {}
+unsafe impl Send for StreamEvent {}
 // SAFETY: as above.
-unsafe impl Sync for Moment {}
+unsafe impl Sync for StreamEvent {}
 
-impl Moment {
+impl StreamEvent {
     /// The moment at which all has been done that was put on the device's `stream` so far.
-    pub fn of(device: &Device, stream: &Stream) -> CudaResult<Self> {
+    pub fn record(device: &Device, stream: &Stream) -> CudaResult<Self> {
         cust::context::CurrentContext::set_current(device.context())?;
         let mut event = std::ptr::null_mut();
         const NO_TIMES: u32 = sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
@@ -137,26 +137,26 @@ impl Moment {
     }
 
     /// Lets what comes next on `stream`, of this device or of another one, wait for it.
-    pub fn before(&self, stream: &Stream) -> CudaResult<()> {
+    pub fn make_wait(&self, stream: &Stream) -> CudaResult<()> {
         // SAFETY: both are alive; the driver keeps what it needs of them.
         result(unsafe { sys::cuStreamWaitEvent(stream.as_inner(), self.0, 0) })
     }
 }
 
-impl Drop for Moment {
+impl Drop for StreamEvent {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it. The driver frees it once those that wait for it no longer do.
+        // SAFETY: no one else has it. The driver frees it once no stream waits for it.
         let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
 
 /// The context that is current in this thread, which becomes current again when this is dropped.
 #[derive(Debug)]
-pub struct Current(sys::CUcontext);
+pub struct CurrentContextGuard(sys::CUcontext);
 
-impl Current {
+impl CurrentContextGuard {
     /// Remembers it.
-    pub fn keep() -> Self {
+    pub fn save() -> Self {
         let mut context = std::ptr::null_mut();
         // SAFETY: the place is valid for the call. Before the driver starts there is none.
         let _ = unsafe { sys::cuCtxGetCurrent(&mut context) };
@@ -164,7 +164,7 @@ impl Current {
     }
 }
 
-impl Drop for Current {
+impl Drop for CurrentContextGuard {
     fn drop(&mut self) {
         // SAFETY: it was current; if it is gone, the driver says so, and none is current.
         let _ = unsafe { sys::cuCtxSetCurrent(self.0) };

@@ -6,7 +6,7 @@ use tile::hopper::{BoxShape, Element, Swizzle, TensorMap};
 
 unsafe extern "C" {
     fn cuTensorMapEncodeTiled(
-        map: *mut Words,
+        map: *mut EncodedMap,
         element: u32,
         rank: u32,
         address: *mut c_void,
@@ -26,12 +26,12 @@ const L2_128B: u32 = 2;
 const L2_256B: u32 = 3;
 
 #[repr(C, align(64))]
-struct Words([u64; 16]);
+struct EncodedMap([u64; 16]);
 
 /// A tensor in device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
-    /// Where its first element lies: a multiple of 16.
+    /// The address of its first element: a multiple of 16.
     pub address: u64,
     /// Elements along each dimension, the innermost first.
     pub extents: &'a [u64],
@@ -125,7 +125,7 @@ pub fn tensor_map<T: Element, S: Swizzle, B: BoxShape>(
     if let Some(at) = strides.iter().position(|bytes| !bytes.is_multiple_of(16) || *bytes >= 1 << 40) {
         return Err(TensorMapError::Pitch { dimension: at + 1, bytes: strides[at] });
     }
-    let mut words = Words([0; 16]);
+    let mut words = EncodedMap([0; 16]);
     // A miss in L2 fetches 256 bytes, unless lines begin elsewhere: then half of them belong to another line's box, and
     // an H200 multiplies 3000 × 3000 elements 13 % slower.
     let promotion = if strides.iter().all(|bytes| bytes.is_multiple_of(256)) { L2_256B } else { L2_128B };

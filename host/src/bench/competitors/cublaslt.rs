@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cust::error::CudaError;
 use libloading::{Library, Symbol};
 use warpsmith_kernels::gemm::{Input, Operands, Order, Output, Problem};
-use warpsmith_launch::Doing;
+use warpsmith_launch::ErrorContext;
 
 use super::super::competitor::{Candidate, Competitor, Kind, Task};
 use super::super::graph::Replay;
@@ -95,14 +95,14 @@ fn fastest(
         }
         bench.device.synchronize()?;
         let timing = "time cuBLASLt's heuristics";
-        let once = Replay::capture(stream, 1, &mut launch).doing(timing)?;
-        once.time(stream).doing(timing)?;
-        let estimate = once.time(stream).doing(timing)?.max(0.0005);
+        let once = Replay::capture(stream, 1, &mut launch).context(timing)?;
+        once.time(stream).context(timing)?;
+        let estimate = once.time(stream).context(timing)?.max(0.0005);
         let (sample_ms, samples) = if bench.plan.quick { (5.0, 3) } else { (20.0, 5) };
         let launches = (sample_ms / estimate).ceil().clamp(1.0, 500.0) as u32;
-        let replay = Replay::capture(stream, launches, &mut launch).doing(timing)?;
+        let replay = Replay::capture(stream, launches, &mut launch).context(timing)?;
         let times = (0..samples).map(|_| replay.time(stream));
-        let mut times = times.collect::<Result<Vec<_>, _>>().doing(timing)?;
+        let mut times = times.collect::<Result<Vec<_>, _>>().context(timing)?;
         times.sort_by(f64::total_cmp);
         if best.is_none_or(|(time, _)| times[samples / 2] < time) {
             best = Some((times[samples / 2], *heuristic));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cust::module::Module;
-use warpsmith_launch::Doing;
+use warpsmith_launch::ErrorContext;
 
 use super::super::competitor::{Candidate, Competitor, Kind, Task};
 use super::super::measure::Bench;
@@ -33,7 +33,7 @@ fn open(bench: &Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error> {
     for (family, source) in TWINS {
         match compile(family, source, &format!("sm_{major}{minor}")) {
             Ok(cubin) => {
-                let module = Module::from_cubin(cubin, &[]).doing(format!("load the twins of {family}"))?;
+                let module = Module::from_cubin(cubin, &[]).context(format!("load the twins of {family}"))?;
                 twins.push((*family, module));
             }
             Err(error) => {
@@ -61,7 +61,7 @@ impl Competitor for Twins {
         let Some((_, module)) = self.0.iter().find(|(name, _)| *name == family) else { return Ok(None) };
         // A twin has the same parameters as our own kernel.
         let function =
-            module.get_function(call.kernel).doing(format!("find the twin of `{}`", call.kernel))?;
+            module.get_function(call.kernel).context(format!("find the twin of `{}`", call.kernel))?;
         bench.launches_of(function, call).map(Some)
     }
 }

@@ -1,7 +1,7 @@
 //! Access patterns against their twins.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::super::call::{Call, Value};
 use super::super::competitor::{Kind, Task};
@@ -46,10 +46,10 @@ impl Suite for CoalescingSuite {
         let pattern = Random::new(3).units(PATTERN);
         let host: Vec<f32> = pattern.iter().copied().cycle().take(3 * THREADS).collect();
         let make = "allocate the arrays";
-        let from = DeviceBuffer::from_slice(&host).doing(make)?;
-        let to = DeviceBuffer::<f32>::zeroed(3 * THREADS).doing(make)?;
+        let from = DeviceBuffer::from_slice(&host).context(make)?;
+        let to = DeviceBuffer::<f32>::zeroed(3 * THREADS).context(make)?;
         let order = Random::new(4).permutation(THREADS as u32);
-        let device_order = DeviceBuffer::from_slice(&order).doing(make)?;
+        let device_order = DeviceBuffer::from_slice(&order).context(make)?;
         let n = Value::U32(THREADS as u32);
         let by = 1.5f32;
         let structs = Value::Slice(from.as_device_ptr().as_raw(), THREADS as u64);
@@ -116,7 +116,7 @@ impl Suite for CoalescingSuite {
             let call = Call::new(kernel, shape, vec![arguments]);
             bench.once(&call)?;
             let mut got = vec![0.0f32; 3 * THREADS];
-            to.copy_to(&mut got).doing("copy the result back")?;
+            to.copy_to(&mut got).context("copy the result back")?;
             let want: Vec<f32> = (0..written).map(expected).collect();
             let verdict: Verdict = exact(&got[..written], &want);
             let (size, moved) = (format!("{THREADS} threads"), Throughput::Bytes((bytes * THREADS) as f64));
@@ -156,8 +156,8 @@ fn conversions(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
                 continue;
             }
             let make = "allocate structs and arrays";
-            let from = DeviceBuffer::from_slice(host).doing(make)?;
-            let to = DeviceBuffer::<f32>::zeroed(host.len()).doing(make)?;
+            let from = DeviceBuffer::from_slice(host).context(make)?;
+            let to = DeviceBuffer::<f32>::zeroed(host.len()).context(make)?;
             let count = Value::U32(STRUCTS as u32);
             let addresses = (from.as_device_ptr().as_raw(), to.as_device_ptr().as_raw());
             let shape = Shape {
@@ -168,7 +168,7 @@ fn conversions(bench: &Bench<'_>) -> Result<Vec<Comparison>, Error> {
             let call = Call::new(kernel, shape, arguments);
             bench.once(&call)?;
             let mut got = vec![0.0f32; host.len()];
-            to.copy_to(&mut got).doing("copy the result back")?;
+            to.copy_to(&mut got).context("copy the result back")?;
             let verdict = exact(&got, expected);
             let (bytes, size) = (size_of_val(&host[..]), format!("{STRUCTS} structs"));
             let (names, moved) = ((kernel, &size[..]), Throughput::Bytes(2.0 * bytes as f64));

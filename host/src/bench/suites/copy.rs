@@ -1,7 +1,7 @@
 //! A vector copy against the driver's own.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::super::call::{Call, Value};
 use super::super::competitor::{Kind, Task};
@@ -54,7 +54,7 @@ impl Suite for CopySuite {
         let [f0, f1] = from;
         let [t0, t1] = to;
         let make = "allocate buffers of 1 GiB";
-        let sets = [(f0.doing(make)?, t0.doing(make)?), (f1.doing(make)?, t1.doing(make)?)];
+        let sets = [(f0.context(make)?, t0.context(make)?), (f1.context(make)?, t1.context(make)?)];
         let mut rows = Vec::new();
         for (kernel, width) in [("copy_4_bytes", 4), ("copy_8_bytes", 8), ("copy_16_bytes", 16)] {
             if !bench.wants(kernel) {
@@ -69,7 +69,7 @@ impl Suite for CopySuite {
             let call = Call::new(kernel, shape, arguments.collect());
             bench.once(&call)?;
             let mut got = vec![0u32; BYTES / 4];
-            sets[0].1.copy_to(&mut got).doing("copy the result back")?;
+            sets[0].1.copy_to(&mut got).context("copy the result back")?;
             let verdict = exact(&got, &words);
             let buffers =
                 sets.iter().map(|(f, t)| (f.as_device_ptr().as_raw(), t.as_device_ptr().as_raw())).collect();

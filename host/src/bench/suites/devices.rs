@@ -6,8 +6,8 @@
 use std::time::Instant;
 
 use warpsmith_collectives::{Communicator, Traffic, together_async};
-use warpsmith_distributed::{Carrier, GatheredProduct, SplitProduct, Team, Transpose, shares};
-use warpsmith_launch::{Bf16, Device, Wish};
+use warpsmith_distributed::{DeviceGroup, GatheredProduct, SplitProduct, Transport, Transpose, shares};
+use warpsmith_launch::{Bf16, Device, DevicePreference};
 
 use super::super::competitor::Kind;
 use super::super::measure::{Bench, Comparison};
@@ -51,7 +51,7 @@ impl Suite for DevicesSuite {
     }
 
     fn run(&self, bench: &Bench<'_>, sizes: &[Size], _: &TensorCases) -> Result<Vec<Comparison>, Error> {
-        let devices = Device::all(Wish::Gpu)?;
+        let devices = Device::all(DevicePreference::Gpu)?;
         let mut counts: Vec<usize> = [2, 4, 8].into_iter().filter(|&count| count < devices.len()).collect();
         if devices.len() < 2 {
             bench.leave_out(format!("devices: {} is here, and two are needed", devices.len()));
@@ -117,8 +117,8 @@ impl Over<'_, '_> {
         let matrices = Matrices::<I>::random(extents);
         let (rows, columns) = (|range| matrices.rows(range), |range| matrices.columns(range));
         let types = (I::INPUT, I::OUTPUT);
-        let [copies, collectives] =
-            [Carrier::CopyEngines, Carrier::Collectives].map(|carrier| Team::new(self.ranks, carrier));
+        let [copies, collectives] = [Transport::CopyEngines, Transport::Collectives]
+            .map(|transport| DeviceGroup::new(self.ranks, transport));
         let (copies, collectives) = (copies?, collectives?);
         let ours = GatheredProduct::<I, I::C>::new(&copies, extents, types, rows, columns)?.with_whole()?;
         let nccl =
@@ -137,8 +137,8 @@ impl Over<'_, '_> {
         verdict = worse(verdict, checked(&ours)?);
         nccl.run()?;
         verdict = worse(verdict, checked(&nccl)?);
-        let team = Team::new(self.alone, Carrier::CopyEngines)?;
-        let one = GatheredProduct::<I, I::C>::new(&team, of_one, types, rows, columns)?;
+        let group = DeviceGroup::new(self.alone, Transport::CopyEngines)?;
+        let one = GatheredProduct::<I, I::C>::new(&group, of_one, types, rows, columns)?;
         // What there is to hide, and what of it is hidden.
         let gather = self.median(&mut || Ok(ours.run_gather()?))?;
         let products = self.median(&mut || Ok(ours.run_products()?))?;
@@ -166,10 +166,10 @@ impl Over<'_, '_> {
         let names = (format!("split {}, {count} GPUs", I::INPUT.name()), format!("{m}x{n}x{k}"));
         self.bench.step(&format!("{} {}", names.0, names.1));
         let matrices = Matrices::<I>::random(extents);
-        let team = Team::new(self.ranks, Carrier::Collectives)?;
+        let group = DeviceGroup::new(self.ranks, Transport::Collectives)?;
         let made = |pieces| {
             let (a, b) = (|part| matrices.part_of_a(part), |part| matrices.part_of_b(part));
-            SplitProduct::<I>::new(&team, extents, I::INPUT, pieces, a, b)
+            SplitProduct::<I>::new(&group, extents, I::INPUT, pieces, a, b)
         };
         let (ours, plain) = (made(PIECES)?, made(1)?);
         let mut verdicts = Vec::new();
@@ -195,8 +195,8 @@ impl Over<'_, '_> {
         self.bench.step(&format!("transpose over devices {size}"));
         let matrix = Random::new(13).units(rows * cols);
         let own_rows = |own: std::ops::Range<usize>| matrix[own.start * cols..own.end * cols].to_vec();
-        let copies = Team::new(self.ranks, Carrier::CopyEngines)?;
-        let collectives = Team::new(self.ranks, Carrier::Collectives)?;
+        let copies = DeviceGroup::new(self.ranks, Transport::CopyEngines)?;
+        let collectives = DeviceGroup::new(self.ranks, Transport::Collectives)?;
         let mut ours = Transpose::new(&copies, (rows, cols), own_rows)?;
         let mut nccl = Transpose::new(&collectives, (rows, cols), own_rows)?;
         let expected = transposed(&matrix, rows, cols);

@@ -4,7 +4,7 @@ use cust::error::CudaError;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::gemm::Gemm;
 use warpsmith_kernels::gemm::{self, Problem, Request};
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::super::call::{Call, Value};
 use super::super::competitor::Kind;
@@ -55,8 +55,8 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
     let (host_a, host_b) = (random.units(edge * edge), random.units(edge * edge));
     let make = "allocate the matrices";
     let (a, b) =
-        (DeviceBuffer::from_slice(&host_a).doing(make)?, DeviceBuffer::from_slice(&host_b).doing(make)?);
-    let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).doing(make)?;
+        (DeviceBuffer::from_slice(&host_a).context(make)?, DeviceBuffer::from_slice(&host_b).context(make)?);
+    let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).context(make)?;
     let shape = (edge, edge, edge);
     let checked = Product { shape, a: &host_a, b: &host_b, before: &[], alpha: 1.0, beta: 0.0 };
     let (size, work) = (format!("{edge}x{edge}x{edge}"), Throughput::Operations(2.0 * (edge as f64).powi(3)));
@@ -71,7 +71,7 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
     for pair in calls.windows(2) {
         let [(_, before), (step, now)] = pair else { continue };
         bench.once(now)?;
-        c.copy_to(&mut got).doing("copy the result back")?;
+        c.copy_to(&mut got).context("copy the result back")?;
         let mut verdict = checked.check(&got);
         verdict.how = format!("{}; new: {}", verdict.how, step.new);
         let names = (step.kernel, &size[..], "the step before");
@@ -84,7 +84,7 @@ fn at(bench: &Bench<'_>, edge: usize) -> Result<Vec<Comparison>, Error> {
     // SAFETY: the matrices outlive the launch, which is waited for, and nothing else uses them.
     unsafe { gemm.launch(&plan, &a, &b, &mut c)? };
     bench.device.synchronize()?;
-    c.copy_to(&mut got).doing("copy the result back")?;
+    c.copy_to(&mut got).context("copy the result back")?;
     let verdict = checked.check(&got);
     let fast: Enqueue<'_> = Box::new(|_| {
         // SAFETY: as above.

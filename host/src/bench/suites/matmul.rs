@@ -3,7 +3,7 @@
 use cust::memory::{CopyDestination, DeviceBuffer};
 use kernels_gpu::base::matmul::{dynamic, naive};
 use kernels_gpu::gemm::Gemm;
-use warpsmith_launch::{Doing, Shape};
+use warpsmith_launch::{ErrorContext, Shape};
 
 use super::super::call::{Call, Value};
 use super::super::competitor::{Kind, Task};
@@ -32,9 +32,11 @@ impl Operands {
         let mut random = Random::new(edge as u64);
         let (host_a, host_b) = (random.units(edge * edge), random.units(edge * edge));
         let make = "allocate the matrices";
-        let (a, b) =
-            (DeviceBuffer::from_slice(&host_a).doing(make)?, DeviceBuffer::from_slice(&host_b).doing(make)?);
-        let c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).doing(make)?;
+        let (a, b) = (
+            DeviceBuffer::from_slice(&host_a).context(make)?,
+            DeviceBuffer::from_slice(&host_b).context(make)?,
+        );
+        let c = DeviceBuffer::from_slice(&vec![f32::NAN; edge * edge]).context(make)?;
         Ok(Self { edge, host_a, host_b, a, b, c })
     }
 
@@ -46,7 +48,7 @@ impl Operands {
     fn check(&self, bench: &Bench<'_>, call: &Call) -> Result<crate::verify::Verdict, Error> {
         bench.once(call)?;
         let mut got = vec![0.0; self.edge * self.edge];
-        self.c.copy_to(&mut got).doing("copy the result back")?;
+        self.c.copy_to(&mut got).context("copy the result back")?;
         let shape = (self.edge, self.edge, self.edge);
         let product = Product { shape, a: &self.host_a, b: &self.host_b, before: &[], alpha: 1.0, beta: 0.0 };
         Ok(product.check(&got))

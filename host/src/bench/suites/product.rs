@@ -7,7 +7,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use warpsmith_kernels::gemm::{
     Gemm, Input, Layout, Operands, Order, Output, Prepared, Problem, Request, Split,
 };
-use warpsmith_launch::Doing;
+use warpsmith_launch::ErrorContext;
 
 use super::super::competitor::{F32Product, Kind, Task};
 use super::super::measure::{Bench, Comparison, Throughput, another};
@@ -65,10 +65,10 @@ fn measured(bench: &Bench<'_>, size: Size, layout: Layout) -> Result<Vec<Compari
     let make = "allocate the matrices";
     let upload = |dense: &[f32], rows: usize, cols: usize, order| {
         let stored = if order == Order::Columns { transposed(dense, rows, cols) } else { dense.to_vec() };
-        DeviceBuffer::from_slice(&stored).doing(make)
+        DeviceBuffer::from_slice(&stored).context(make)
     };
     let first = (upload(&host_a, m, k, layout.a())?, upload(&host_b, k, n, layout.b())?);
-    let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; m * n]).doing(make)?;
+    let mut c = DeviceBuffer::from_slice(&vec![f32::NAN; m * n]).context(make)?;
 
     let gemm = Gemm::new(bench.device);
     let problem = Problem::new((m, n, k), Input::F32, Output::F32, layout);
@@ -77,7 +77,7 @@ fn measured(bench: &Bench<'_>, size: Size, layout: Layout) -> Result<Vec<Compari
     unsafe { gemm.launch(&plan, &first.0, &first.1, &mut c)? };
     bench.device.synchronize()?;
     let mut got = vec![0.0; m * n];
-    c.copy_to(&mut got).doing("copy the result back")?;
+    c.copy_to(&mut got).context("copy the result back")?;
     let checked = Product { shape: (m, n, k), a: &host_a, b: &host_b, before: &[], alpha: 1.0, beta: 0.0 };
     let mut verdict = checked.check(&got);
     verdict.how = format!("{}; {}", verdict.how, plan.tiling().unwrap_or_default());

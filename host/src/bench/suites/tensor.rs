@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpsmith_kernels::gemm::{
     self, Gemm, Input, Layout, Operands, Output, Prepared, Problem, Request, Split,
 };
-use warpsmith_launch::{Bf16, Doing, F16};
+use warpsmith_launch::{Bf16, ErrorContext, F16};
 
 use super::super::competitor::{Kind, Task};
 use super::super::measure::{Bench, Comparison, Throughput};
@@ -128,7 +128,7 @@ impl<I: TensorInput, O: TensorOutput> Sets<I, O> {
             }
             Ok(sets)
         };
-        Ok(Self { device: make().doing("allocate the matrices")?, host })
+        Ok(Self { device: make().context("allocate the matrices")?, host })
     }
 
     fn operands(&self) -> Vec<Operands> {
@@ -138,7 +138,7 @@ impl<I: TensorInput, O: TensorOutput> Sets<I, O> {
     fn check(&self, problem: &Problem) -> Result<Verdict, Error> {
         let result = &self.device[0].2;
         let mut c = vec![O::default(); result.len()];
-        result.copy_to(&mut c).doing("copy the result back")?;
+        result.copy_to(&mut c).context("copy the result back")?;
         Ok(TensorProduct { problem, a: &self.host[0], b: &self.host[1], before: &[] }.check(&c))
     }
 }

@@ -4,9 +4,9 @@
 //! that are not a power of two.
 
 use cust::memory::{CopyDestination, DeviceBuffer};
-use warpsmith_kernels::transpose::{For, Plan, Variant};
+use warpsmith_kernels::transpose::{Plan, Target, Variant};
 use warpsmith_launch::extra::Extended;
-use warpsmith_launch::{Doing, F16, Shape};
+use warpsmith_launch::{ErrorContext, F16, Shape};
 
 use super::super::call::{Call, Value};
 use super::super::competitor::{Kind, Task};
@@ -110,7 +110,7 @@ fn measured<T: Element>(
     if !bench.has_room(&format!("transpose {size}, elements of {element} bytes"), 2 * sets * bytes) {
         return Ok(Vec::new());
     }
-    let first = DeviceBuffer::from_slice(host).doing("allocate the matrices")?;
+    let first = DeviceBuffer::from_slice(host).context("allocate the matrices")?;
     let mut buffers = vec![(another(&first)?, first)];
     while buffers.len() < sets {
         buffers.push((another(&buffers[0].0)?, another(&buffers[0].1)?));
@@ -126,9 +126,9 @@ fn measured<T: Element>(
         let Some(kernel) = T::name_for(step, (rows, cols)) else { continue };
         let shape = match step {
             Step::Vectorised => {
-                Plan::of(For::Any, Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape()
+                Plan::of(Target::Any, Variant::Vectorised, size_of::<T>(), (rows, cols))?.shape()
             }
-            Step::Shifted => Plan::of(For::Any, Variant::Shifted, size_of::<T>(), (rows, cols))?.shape(),
+            Step::Shifted => Plan::of(Target::Any, Variant::Shifted, size_of::<T>(), (rows, cols))?.shape(),
             _ => tiles,
         };
         launches.push((
@@ -171,6 +171,6 @@ fn checked<T: Element>(
     got: &mut [T],
 ) -> Result<Verdict, Error> {
     bench.once(call)?;
-    to.copy_to(got).doing("copy the result back")?;
+    to.copy_to(got).context("copy the result back")?;
     Ok(exact(got, expected))
 }

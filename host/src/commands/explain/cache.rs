@@ -5,7 +5,7 @@ use std::fmt::Write;
 use gpu_model::cache::{self, Division, Preference};
 use gpu_model::{Capability, SmLimits};
 use serde::Serialize;
-use warpsmith_launch::Wish;
+use warpsmith_launch::DevicePreference;
 
 use crate::answer::{Context, Outcome, Output, whole};
 use crate::terminal;
@@ -76,7 +76,7 @@ impl Cache {
         Ok(if failed { Outcome::NotWell } else { Outcome::Well })
     }
 
-    fn answer(&self, wish: Wish) -> anyhow::Result<Answer> {
+    fn answer(&self, wish: DevicePreference) -> anyhow::Result<Answer> {
         let limits = SmLimits::known(self.capability)?;
         anyhow::ensure!(
             self.shared <= limits.shared_per_block_optin,
@@ -111,7 +111,7 @@ impl Cache {
         })
     }
 
-    fn driver(&self, wish: Wish) -> anyhow::Result<Option<Driver>> {
+    fn driver(&self, wish: DevicePreference) -> anyhow::Result<Option<Driver>> {
         if self.no_driver {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use gpu_model::chips;
 use gpu_model::profile::{BySpace, InstructionCounts, Rates};
 use warpsmith_cuda::profile::LaunchProfile;
-use warpsmith_launch::Wish;
+use warpsmith_launch::DevicePreference;
 
 use crate::answer::{Context, Outcome, Output};
 use crate::merging::Merge;
@@ -60,7 +60,7 @@ impl Profile {
             return self.compare();
         }
         let document = self.subject.recording(self.size)?;
-        let elsewhere = context.device == Wish::Gpu;
+        let elsewhere = context.device == DevicePreference::Gpu;
         self.output.print(&document, |document| text(document, elsewhere))?;
         Ok(document.outcome)
     }

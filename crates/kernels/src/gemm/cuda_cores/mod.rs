@@ -67,9 +67,9 @@ type Entry = (
 );
 
 /// Makes the entry of a kernel that makes tiles.
-struct Tiled;
+struct MakeEntry;
 
-impl UseKernel<kernels::Signature, Entry> for Tiled {
+impl UseKernel<kernels::Signature, Entry> for MakeEntry {
     fn with<K: Kernel<Signature = kernels::Signature> + 'static>(self) -> Entry {
         // SAFETY: `Gemm::prepare`'s caller promises the matrices, and the shape is the tiling's own.
         (K::NAME, |device, tiling, p, [a, b], c| unsafe {
@@ -90,9 +90,9 @@ fn thin<K: Kernel<Signature = fn(Thin, *const f32, *const f32, *mut f32)> + 'sta
 impl Tiling {
     fn entry(&self) -> Entry {
         let tiled = self.tiles.form();
-        let tiled = tiled.and_then(|form| kernels::choose(form, self.posed.layout.transposed(), Tiled));
-        tiled.unwrap_or_else(|| match self.posed.large_along_k() {
-            true if self.posed.vector => thin::<product_vector_rows>(),
+        let tiled = tiled.and_then(|form| kernels::choose(form, self.problem.layout.transposed(), MakeEntry));
+        tiled.unwrap_or_else(|| match self.problem.large_along_k() {
+            true if self.problem.vector => thin::<product_vector_rows>(),
             true => thin::<product_thin_rows>(),
             false => thin::<product_thin_columns>(),
         })
@@ -107,13 +107,13 @@ impl Tiling {
                 if order == Order::Columns { (to_cols, to_rows) } else { (to_rows, to_cols) };
             Packing { rows, cols, ld, to_rows: to_rows as u32, to_cols: to_cols as u32 }
         };
-        let layout = self.posed.layout;
+        let layout = self.problem.layout;
         [packing(layout.a(), (p.m, p.k), p.lda, (m, k)), packing(layout.b(), (p.k, p.n), p.ldb, (k, n))]
     }
 
     /// The product as the thin kernels see it, and the operand that is read once before the other.
     fn thin(&self, p: &kernels::Product, [a, b]: [Pointer; 2]) -> (Thin, [Pointer; 2]) {
-        let (a_order, b_order) = (self.posed.layout.a(), self.posed.layout.b());
+        let (a_order, b_order) = (self.problem.layout.a(), self.problem.layout.b());
         let common = Thin {
             lines: p.m,
             ld: p.lda,
@@ -127,7 +127,7 @@ impl Tiling {
             alpha: p.alpha,
             beta: p.beta,
         };
-        if self.posed.few_columns() {
+        if self.problem.few_columns() {
             return (common, [a, b]);
         }
         let transposed = Thin {

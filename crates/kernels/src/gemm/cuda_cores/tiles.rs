@@ -9,9 +9,9 @@ use warpsmith_launch::Limits;
 use crate::costs::Costs;
 use crate::gemm::{Layout, Operands, Order, Problem};
 
-/// What a kernel is chosen by.
+/// The properties of a problem by which a kernel is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Posed {
+pub(super) struct NormalizedProblem {
     pub m: usize,
     pub n: usize,
     pub k: usize,
@@ -22,25 +22,25 @@ pub(super) struct Posed {
     pub vector: bool,
 }
 
-impl Posed {
+impl NormalizedProblem {
     pub fn new(problem: &Problem, operands: &Operands) -> Self {
         let Problem { m, n, k, layout, .. } = *problem;
         let aligned = problem.matrices().into_iter().zip(operands.addresses()).all(|(matrix, address)| {
             address.is_multiple_of(16) && matrix.pitch.is_multiple_of(4) && matrix.len.is_multiple_of(4)
         });
-        let posed = Self { m, n, k, layout, aligned, vector: false };
+        let normalized = Self { m, n, k, layout, aligned, vector: false };
         let [a, b, _] = problem.matrices();
-        let (large, thin, width, along_k) = match posed.few_columns() {
+        let (large, thin, width, along_k) = match normalized.few_columns() {
             true => (a, b, n, layout.b() == Order::Columns),
             false => (b, a, m, layout.a() == Order::Rows),
         };
         let vector = width == 1
-            && posed.large_along_k()
+            && normalized.large_along_k()
             && (along_k || thin.pitch == 1)
             && k.is_multiple_of(4)
             && large.pitch.is_multiple_of(4)
             && [operands.a, operands.b].iter().all(|address| address.is_multiple_of(16));
-        Self { vector, ..posed }
+        Self { vector, ..normalized }
     }
 
     /// Whether B is so thin that A needs to be read only once.
@@ -117,11 +117,11 @@ impl Tiles {
     }
 
     /// Rows and columns of a tile.
-    pub fn edges(self, posed: &Posed) -> (usize, usize) {
-        let (lines, thin) = (posed.lines_of_block() as usize, thin::WIDTH);
+    pub fn edges(self, problem: &NormalizedProblem) -> (usize, usize) {
+        let (lines, thin) = (problem.lines_of_block() as usize, thin::WIDTH);
         match self.form() {
             Some(form) => (form.m, form.n),
-            None if posed.few_columns() => (lines, thin),
+            None if problem.few_columns() => (lines, thin),
             None => (thin, lines),
         }
     }
@@ -136,16 +136,16 @@ impl Tiles {
         self.form().is_some_and(|form| form.aligned)
     }
 
-    pub fn takes(self, posed: &Posed, limits: &Limits) -> bool {
-        self.form().map_or(posed.few_columns() || posed.few_rows(), |form| {
-            (posed.aligned || !form.aligned) && (limits.capability >= (8, 0) || !form.asynchronous)
+    pub fn takes(self, problem: &NormalizedProblem, limits: &Limits) -> bool {
+        self.form().map_or(problem.few_columns() || problem.few_rows(), |form| {
+            (problem.aligned || !form.aligned) && (limits.capability >= (8, 0) || !form.asynchronous)
         })
     }
 
     /// About how many cycles a multiprocessor takes for `blocks` blocks, each of which has one of `split_k` parts of K.
-    pub fn cycles(self, posed: &Posed, split_k: u32, blocks: f64, costs: &Costs) -> f64 {
+    pub fn cycles(self, problem: &NormalizedProblem, split_k: u32, blocks: f64, costs: &Costs) -> f64 {
         let parts = split_k as usize;
-        let steps = posed.k.div_ceil(STEP).div_ceil(parts) as f64;
+        let steps = problem.k.div_ceil(STEP).div_ceil(parts) as f64;
         let costs = &costs.f32;
         let step = match self {
             // Only one block fits, so blocks run in waves.
@@ -158,13 +158,13 @@ impl Tiles {
             Self::Portable => costs.portable,
             // Limited by memory: a chunk takes as long as its bytes, from one multiprocessor.
             Self::Thin => {
-                let chunks = posed.k.div_ceil(thin::CHUNK as usize).div_ceil(parts) as f64;
-                let bytes = f64::from(4 * thin::CHUNK * posed.lines_of_block());
+                let chunks = problem.k.div_ceil(thin::CHUNK as usize).div_ceil(parts) as f64;
+                let bytes = f64::from(4 * thin::CHUNK * problem.lines_of_block());
                 let (rate, fewest, others) = costs.thin;
                 return chunks * (bytes * blocks.max(fewest) / rate) + others;
             }
         };
-        let longer = if posed.layout == Layout::Nt { step.both_along_k } else { 1.0 };
+        let longer = if problem.layout == Layout::Nt { step.both_along_k } else { 1.0 };
         steps * longer * f64::max(step.alone, step.first + step.each * blocks) + step.others
     }
 }

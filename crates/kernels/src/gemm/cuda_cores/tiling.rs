@@ -1,17 +1,17 @@
-//! How a product of f32 is dealt out: every way, how many cycles each would take, and the least.
+//! Tilings of a product of f32: all of them, the estimated cycles of each, and the choice.
 
 use kernels_gpu::base::product::{pack, parts};
 use kernels_gpu::product::operand::STEP;
 use warpsmith_launch::Limits;
 
-use super::tiles::{Posed, Tiles};
+use super::tiles::{NormalizedProblem, Tiles};
 use crate::costs::Costs;
 use crate::gemm::{Operands, Problem, Request};
 
 /// The tiles, and the parts of K.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tiling {
-    pub posed: Posed,
+    pub problem: NormalizedProblem,
     pub tiles: Tiles,
     /// Into how many parts K is split.
     pub split_k: u32,
@@ -34,22 +34,22 @@ impl Tiling {
         among: &[Tiles],
         request: &Request<'_>,
     ) -> Result<Self, String> {
-        let (posed, costs) = (Posed::new(problem, operands), Costs::of(limits));
+        let (problem, costs) = (NormalizedProblem::new(problem, operands), Costs::of(limits));
         let sms = limits.sms.max(1);
-        let most = (posed.k.div_ceil(STEP) as u32 / 4).clamp(1, MOST_PARTS);
+        let most = (problem.k.div_ceil(STEP) as u32 / 4).clamp(1, MOST_PARTS);
         let parts = request.split_k.map_or(1..=most, |parts| parts.max(1)..=parts.max(1));
         let packings = request.packed.map_or(vec![false, true], |packed| vec![packed]);
         let all = packings.into_iter().flat_map(|packed| {
             // What is packed is aligned; what is aligned is packed by request alone.
-            let meant = Posed { aligned: posed.aligned || packed, ..posed };
-            let needed = !posed.aligned || request.packed.is_some();
+            let meant = NormalizedProblem { aligned: problem.aligned || packed, ..problem };
+            let needed = !problem.aligned || request.packed.is_some();
             let takes = move |tiles: &Tiles| {
                 tiles.takes(&meant, limits) && (!packed || (needed && tiles.takes_aligned_only()))
             };
             let tiles = among.iter().copied().filter(takes);
             let parts = parts.clone();
             tiles.flat_map(move |tiles| {
-                let of_parts = move |split_k| Self { posed, tiles, split_k, packed, sms, costs };
+                let of_parts = move |split_k| Self { problem, tiles, split_k, packed, sms, costs };
                 parts.clone().map(of_parts)
             })
         });
@@ -72,7 +72,7 @@ impl Tiling {
 
     /// M, N and K as the product's kernel sees them.
     pub fn extents(&self) -> (usize, usize, usize) {
-        let Posed { m, n, k, .. } = self.posed;
+        let NormalizedProblem { m, n, k, .. } = self.problem;
         let even = |extent: usize| if self.packed { extent.next_multiple_of(4) } else { extent };
         (even(m), even(n), even(k))
     }
@@ -91,8 +91,8 @@ impl Tiling {
 
     /// Tiles of C.
     pub fn tile_count(&self) -> usize {
-        let (down, across) = self.tiles.edges(&self.posed);
-        self.posed.m.div_ceil(down) * self.posed.n.div_ceil(across)
+        let (down, across) = self.tiles.edges(&self.problem);
+        self.problem.m.div_ceil(down) * self.problem.n.div_ceil(across)
     }
 
     /// About how many cycles the multiprocessors take.
@@ -100,7 +100,7 @@ impl Tiling {
         let blocks = (self.tile_count() * self.split_k as usize) as f64;
         // Of blocks that do not come out even, the fullest multiprocessor counts.
         let resident = (blocks / f64::from(self.sms)).ceil();
-        let product = self.tiles.cycles(&self.posed, self.split_k, resident, self.costs);
+        let product = self.tiles.cycles(&self.problem, self.split_k, resident, self.costs);
         // The sum is a launch of its own; parts are written and read through L2, and each is a load that a thread waits for.
         let (m, n, k) = self.extents();
         let sum = if self.sums() {
@@ -130,9 +130,9 @@ impl Tiling {
 
     /// Why this one, in words.
     pub fn why(&self) -> String {
-        let (down, across) = self.tiles.edges(&self.posed);
+        let (down, across) = self.tiles.edges(&self.problem);
         let tiles = self.tile_count();
-        let alignment = match (self.posed.aligned, self.packed) {
+        let alignment = match (self.problem.aligned, self.packed) {
             (true, _) => "aligned",
             (false, false) => "not aligned to 16 bytes",
             (false, true) => "not aligned to 16 bytes, so packed first",

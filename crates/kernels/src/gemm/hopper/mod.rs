@@ -12,7 +12,7 @@ use kernels_gpu::hopper::product::{Family, Signature};
 use kernels_gpu::hopper::work::Split as StreamK;
 use tile::hopper::{BoxShape, Element, PANEL_LINES, PanelMap, Swizzle, TensorMap, Tf32};
 use warpsmith_launch::extra::{Extended, Tensor, tensor_map};
-use warpsmith_launch::{Device, Doing, Limits, Shape};
+use warpsmith_launch::{Device, ErrorContext, Limits, Shape};
 
 pub(super) use self::tiling::{Tiles, Tiling};
 use super::mma::misaligned;
@@ -28,7 +28,7 @@ macro_rules! variant {
             automatic: Automatic::$automatic,
             f32: false,
             schedule: |limits, problem, operands, request| {
-                let schedule = Dealt::new(limits, problem, request, $tiles, $shared)?;
+                let schedule = HopperSchedule::new(limits, problem, request, $tiles, $shared)?;
                 match refusal(problem, operands) {
                     Some(reason) => Err(reason),
                     None => Ok(Box::new(schedule)),
@@ -85,14 +85,14 @@ fn ragged(problem: &Problem) -> Option<String> {
 
 /// A tiling, and the product's kernel.
 #[derive(Clone, Debug)]
-pub(super) struct Dealt {
+pub(super) struct HopperSchedule {
     tiling: Tiling,
     entry: Entry,
     /// The operands that are transposed first.
     transposed: Option<String>,
 }
 
-impl Dealt {
+impl HopperSchedule {
     /// The best of these tiles, wherever the matrices lie; or why the product is not for them.
     pub fn new(
         limits: &Limits,
@@ -125,7 +125,7 @@ impl Dealt {
     }
 }
 
-impl Schedule for Dealt {
+impl Schedule for HopperSchedule {
     fn kernel(&self) -> &'static str {
         self.entry.0
     }
@@ -174,18 +174,18 @@ fn entry(tiling: &Tiling, problem: &Problem) -> Option<Entry> {
     // In other layouts, operands that are multiplied along K are transposed first.
     let along_k = Layout::Nt.transposed();
     match problem.input {
-        Input::F16 => f16::choose(form, transposed, Chosen),
-        Input::Bf16 => bf16::choose(form, transposed, Chosen),
-        Input::Tf32 => Tf32::choose(form, along_k, Chosen),
-        Input::S8 => i8::choose(form, along_k, Chosen),
+        Input::F16 => f16::choose(form, transposed, MakeEntry),
+        Input::Bf16 => bf16::choose(form, transposed, MakeEntry),
+        Input::Tf32 => Tf32::choose(form, along_k, MakeEntry),
+        Input::S8 => i8::choose(form, along_k, MakeEntry),
         Input::F32 => None,
     }
 }
 
 /// Makes the entry of the kernel that is chosen.
-struct Chosen;
+struct MakeEntry;
 
-impl<T: Element> UseKernel<Signature<T>, Entry> for Chosen {
+impl<T: Element> UseKernel<Signature<T>, Entry> for MakeEntry {
     fn with<K: Kernel<Signature = Signature<T>> + 'static>(self) -> Entry {
         (K::NAME, prepare::<T, K>)
     }
@@ -222,7 +222,7 @@ fn prepare<'d, T: Element, K: Kernel<Signature = Signature<T>> + 'static>(
     // Its flags are zero, and each launch leaves them so.
     let workspace = match tiling.workspace() {
         0 => None,
-        words => Some(DeviceBuffer::<u32>::zeroed(words).doing("allocate memory for shared tiles")?),
+        words => Some(DeviceBuffer::<u32>::zeroed(words).context("allocate memory for shared tiles")?),
     };
     Ok(Prepared::new(move || {
         let sums = workspace.as_ref().map_or(DevicePointer::null(), |sums| sums.as_device_ptr());
@@ -247,7 +247,7 @@ pub(super) fn panels<T: Element>(
     map(name, address, extents, pitch, 16 / T::BYTES as usize, few)
 }
 
-/// How much less than a tile of `of` lines is copied of an operand that has fewer lines than a panel. Copying what is not there is slow:
+/// The part of a tile of `of` lines that is copied of an operand with fewer lines than a panel. Copying beyond it is slow:
 /// with 16 rows, filling their panels up with zeros took 3 µs longer than loading 64.
 fn short(order: Order, lines: usize, of: u32) -> u32 {
     let missing = PANEL_LINES.saturating_sub(lines as u32);

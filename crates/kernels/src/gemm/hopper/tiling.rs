@@ -1,4 +1,4 @@
-//! How a product is dealt out to a Hopper's multiprocessors: which tiles, and whether the steps of some are shared (stream-K).
+//! Tilings of a product for Hopper's multiprocessors: the tiles, and whether the steps of some are shared (stream-K).
 
 use kernels_gpu::hopper::block::Form;
 use kernels_gpu::hopper::parts::PartialSums;
@@ -14,7 +14,7 @@ use crate::gemm::{Input, Problem};
 pub(in crate::gemm) enum Tiles {
     /// 128 × 256 elements a block; two blocks share B.
     Pairs,
-    /// The same without clusters.
+    /// As `Pairs`, without clusters.
     Alone,
     /// 128 × 192; two blocks share A, as in all that follow.
     Wide192,
@@ -24,7 +24,7 @@ pub(in crate::gemm) enum Tiles {
     Wide64,
     /// 64 × 64.
     Small,
-    /// The same; two blocks share B.
+    /// As the one before; two blocks share B.
     SmallDown,
 }
 
@@ -50,7 +50,7 @@ impl Tiles {
         !input.along_k_only() || !matches!(self, Self::Alone | Self::Wide192 | Self::Small | Self::SmallDown)
     }
 
-    pub fn costs(self, costs: &Costs) -> costs::Form {
+    pub fn costs(self, costs: &Costs) -> costs::HopperCost {
         match self {
             Self::Pairs => costs.hopper.pairs,
             Self::Alone => costs.hopper.alone,
@@ -78,7 +78,7 @@ pub(in crate::gemm) struct Tiling {
     deferred: bool,
     /// Bytes of A and of B.
     operand_bytes: f64,
-    /// How often the larger operand is read.
+    /// The number of times that the larger operand is read.
     passes: usize,
     costs: &'static Costs,
 }
@@ -119,7 +119,7 @@ impl Tiling {
             costs: Costs::of(limits),
         };
         let mut all = vec![whole];
-        // The last round, or all tiles if there is but one: in so many parts each or, as the last, dealt out to all clusters.
+        // The last round, or all tiles if there is but one: in equal parts each or, as the last, dealt out to all clusters.
         let shared = (count % u64::from(most)) as u32;
         if let Some(most_parts) = most.checked_div(shared) {
             let parts = (2..=most_parts).map(|parts| steps.div_ceil(parts));

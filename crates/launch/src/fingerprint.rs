@@ -1,9 +1,9 @@
 //! Checks that the PTX of a kernel without `unsafe` is of the kernel that the host knows.
 //!
 //! The host computes the grid and tests the relations by its own types, and the kernel trusts those that it was compiled
-//! with. The device build leaves the latter beside the entry; see `blockwise::agreement`.
+//! with. The device build leaves the latter beside the entry; see `blockwise::fingerprint`.
 
-use blockwise::agreement::{Numbers, OF_PARAMETER, OF_RELATION};
+use blockwise::fingerprint::{Fingerprint, OF_PARAMETER, OF_RELATION};
 
 /// A line of the PTX begins with this; the kernel's name and its numbers follow.
 pub const LINE: &str = "// warpsmith.blockwise.";
@@ -14,7 +14,8 @@ pub fn difference(host: &[u64], ptx: Option<&str>) -> Option<String> {
         return Some("it is without `unsafe` on the host, and the PTX does not say so".into());
     };
     let device: Option<Vec<u64>> = ptx.split_whitespace().map(|number| number.parse().ok()).collect();
-    let (Some(ours), Some(theirs)) = (Numbers::read(host), device.as_deref().and_then(Numbers::read)) else {
+    let (Some(ours), Some(theirs)) = (Fingerprint::read(host), device.as_deref().and_then(Fingerprint::read))
+    else {
         return Some("the PTX describes it in a way that this host does not know".into());
     };
     let [ours_is, theirs_is] = [ours, theirs].map(|numbers| letters(numbers.identity));
@@ -108,7 +109,7 @@ fn relations(all: &[[u64; OF_RELATION]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blockwise::agreement::{count, numbers as all, word};
+    use blockwise::fingerprint::{count, numbers as all, word};
 
     const IDENTITY: &str = "ours 1.0.0\nours::sums\nfn sum ( block : Block < 256 > ) ";
 

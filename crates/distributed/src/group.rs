@@ -1,18 +1,18 @@
-//! Which devices work together, and how their data travel.
+//! Devices that work together, and the transport of their data.
 
 use std::ops::Range;
 
 use cust::context::CurrentContext;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 use warpsmith_collectives::{Communicator, parts};
-use warpsmith_launch::extra::peer::{self, DeviceAddress, Moment};
-use warpsmith_launch::{Device, Doing, Stream};
+use warpsmith_launch::extra::peer::{self, DeviceAddress, StreamEvent};
+use warpsmith_launch::{Device, ErrorContext, Stream};
 
 use crate::error::Error;
 
-/// How data travel from device to device.
+/// The path of data from device to device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub enum Transport {
     /// The copy engines; all devices belong to this process.
     CopyEngines,
     /// The collectives.
@@ -20,20 +20,20 @@ pub enum Carrier {
 }
 
 /// The ranks of this process, each with a second stream for communication next to the device's own.
-pub struct Team<'d> {
+pub struct DeviceGroup<'d> {
     pub(crate) ranks: &'d [Communicator<'d>],
     pub(crate) sides: Vec<Stream>,
-    pub(crate) carrier: Carrier,
+    pub(crate) transport: Transport,
 }
 
-impl<'d> Team<'d> {
+impl<'d> DeviceGroup<'d> {
     /// All of this process's ranks.
-    pub fn new(ranks: &'d [Communicator<'d>], carrier: Carrier) -> Result<Self, Error> {
+    pub fn new(ranks: &'d [Communicator<'d>], transport: Transport) -> Result<Self, Error> {
         let size = ranks.first().map_or(0, Communicator::size);
         if size == 0 {
-            return Err(Error::Problem("a team has at least one rank".into()));
+            return Err(Error::Problem("a group has at least one rank".into()));
         }
-        if carrier == Carrier::CopyEngines {
+        if transport == Transport::CopyEngines {
             if ranks.len() != size {
                 return Err(Error::Problem(format!(
                     "copy engines reach the devices of one process, and this one has {} of {size}",
@@ -43,17 +43,17 @@ impl<'d> Team<'d> {
             for (one, other) in pairs(ranks) {
                 let doing = || format!("let device {} reach device {}", one.index(), other.index());
                 // Without peer access copies pass through the host: slower, but correct.
-                if peer::can_reach(one, other).doing(doing())? {
-                    peer::reach(one, other).doing(doing())?;
+                if peer::can_access_peer(one, other).context(doing())? {
+                    peer::enable_peer_access(one, other).context(doing())?;
                 }
             }
         }
         let side = |rank: &Communicator<'d>| {
             rank.device().enter()?;
-            Stream::new().doing("make a stream beside the device's own")
+            Stream::new().context("make a stream beside the device's own")
         };
         let sides = ranks.iter().map(side).collect::<Result<_, _>>()?;
-        Ok(Self { ranks, sides, carrier })
+        Ok(Self { ranks, sides, transport })
     }
 
     /// The number of ranks, in this process and in others.
@@ -80,38 +80,39 @@ impl<'d> Team<'d> {
     pub(crate) fn settle(&self) -> Result<(), Error> {
         for rank in self.ranks {
             rank.device().enter()?;
-            CurrentContext::synchronize().doing("finish what was uploaded")?;
+            CurrentContext::synchronize().context("finish what was uploaded")?;
         }
         Ok(())
     }
 
     /// The current end of a rank's own stream, as an event to wait for.
-    pub(crate) fn moment(&self, local: usize) -> Result<Moment, Error> {
+    pub(crate) fn event(&self, local: usize) -> Result<StreamEvent, Error> {
         let device = self.ranks[local].device();
-        Ok(Moment::of(device, device.stream()).doing("mark a moment of the device's stream")?)
+        Ok(StreamEvent::record(device, device.stream()).context("record an event on the device's stream")?)
     }
 
-    /// The same for its second stream.
-    pub(crate) fn side_moment(&self, local: usize) -> Result<Moment, Error> {
+    /// The current end of a rank's second stream.
+    pub(crate) fn side_event(&self, local: usize) -> Result<StreamEvent, Error> {
         let device = self.ranks[local].device();
-        Ok(Moment::of(device, &self.sides[local]).doing("mark a moment of the stream beside it")?)
+        Ok(StreamEvent::record(device, &self.sides[local])
+            .context("record an event on the stream beside it")?)
     }
 
-    /// Makes the second streams wait for everything before `moments`: on the devices' own streams, or on the others.
-    pub(crate) fn sides_after(&self, moments: &[Moment]) -> Result<(), Error> {
-        wait(self.sides.iter(), moments)
+    /// Makes the second streams wait for everything before `events`: on the devices' own streams, or on the others.
+    pub(crate) fn sides_after(&self, events: &[StreamEvent]) -> Result<(), Error> {
+        wait(self.sides.iter(), events)
     }
 
-    pub(crate) fn mains_after(&self, moments: &[Moment]) -> Result<(), Error> {
-        wait(self.ranks.iter().map(|rank| rank.device().stream()), moments)
+    pub(crate) fn mains_after(&self, events: &[StreamEvent]) -> Result<(), Error> {
+        wait(self.ranks.iter().map(|rank| rank.device().stream()), events)
     }
 
-    pub(crate) fn moments(&self) -> Result<Vec<Moment>, Error> {
-        (0..self.ranks.len()).map(|local| self.moment(local)).collect()
+    pub(crate) fn events(&self) -> Result<Vec<StreamEvent>, Error> {
+        (0..self.ranks.len()).map(|local| self.event(local)).collect()
     }
 
-    pub(crate) fn side_moments(&self) -> Result<Vec<Moment>, Error> {
-        (0..self.ranks.len()).map(|local| self.side_moment(local)).collect()
+    pub(crate) fn side_events(&self) -> Result<Vec<StreamEvent>, Error> {
+        (0..self.ranks.len()).map(|local| self.side_event(local)).collect()
     }
 
     /// Copies rows from one rank's memory to another's on the receiver's second stream, and counts them.
@@ -138,17 +139,17 @@ impl<'d> Team<'d> {
                 pitches => peer::copy_rows(to_place, from_place, (bytes, rows), pitches, &self.sides[to]),
             }
         };
-        copied.doing("copy from another device")?;
+        copied.context("copy from another device")?;
         let ranks = [from, to].map(|local| self.ranks[local].rank());
         self.ranks[to].traffic().count(ranks[0], ranks[1], (bytes * rows) as u64);
         Ok(())
     }
 }
 
-fn wait<'s>(streams: impl Iterator<Item = &'s Stream>, moments: &[Moment]) -> Result<(), Error> {
+fn wait<'s>(streams: impl Iterator<Item = &'s Stream>, events: &[StreamEvent]) -> Result<(), Error> {
     for stream in streams {
-        for moment in moments {
-            moment.before(stream).doing("let a stream wait for another")?;
+        for event in events {
+            event.make_wait(stream).context("let a stream wait for another")?;
         }
     }
     Ok(())
@@ -175,7 +176,7 @@ pub fn shares(count: usize, ranks: usize, rank: usize) -> Range<usize> {
 /// An uninitialised buffer on the current device, for numbers: any bits are valid.
 pub(crate) fn room<T: DeviceCopy>(len: usize, what: &str) -> Result<DeviceBuffer<T>, Error> {
     // SAFETY: runs write all of it before they read any of it, and until then any bits are numbers.
-    Ok(unsafe { DeviceBuffer::uninitialized(len) }.doing(format!("allocate room for {what}"))?)
+    Ok(unsafe { DeviceBuffer::uninitialized(len) }.context(format!("allocate room for {what}"))?)
 }
 
 /// Part of a buffer.

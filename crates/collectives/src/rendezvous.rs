@@ -11,11 +11,11 @@ use crate::frame::{Frame, Purpose, read_line};
 use crate::hub::{self, Hub};
 use crate::job::Job;
 
-/// How often a rank sends a sign of life.
+/// Interval of a rank's signs of life.
 const PULSE: Duration = Duration::from_millis(500);
 
 /// A rank's connection to the others.
-pub(crate) struct Meeting {
+pub(crate) struct Rendezvous {
     job: Job,
     writer: Mutex<TcpStream>,
     shared: Arc<Shared>,
@@ -32,7 +32,7 @@ struct Shared {
 struct State {
     /// Data received for this rank, by sender and call.
     mail: HashMap<(usize, u64), VecDeque<Vec<u8>>>,
-    gone: BTreeMap<usize, Fate>,
+    gone: BTreeMap<usize, RankEnd>,
     /// The most recent call of each rank, as far as is known.
     at: BTreeMap<usize, (u64, String)>,
     missing: Vec<usize>,
@@ -40,17 +40,17 @@ struct State {
     closing: bool,
 }
 
-/// How a rank ended.
-struct Fate {
+/// The end of a rank.
+struct RankEnd {
     how: String,
-    /// How many calls it had made, if it ended normally.
+    /// The number of its calls, if it ended normally.
     calls: Option<u64>,
 }
 
 impl State {
     /// A rank that did not end normally.
-    fn broken(&self) -> Option<(&usize, &Fate)> {
-        self.gone.iter().find(|(_, fate)| fate.calls.is_none())
+    fn broken(&self) -> Option<(&usize, &RankEnd)> {
+        self.gone.iter().find(|(_, end)| end.calls.is_none())
     }
 }
 
@@ -90,11 +90,11 @@ impl Shared {
                 }
                 Purpose::At => {}
                 Purpose::Gone => {
-                    state.gone.insert(from, Fate { how: text(), calls: None });
+                    state.gone.insert(from, RankEnd { how: text(), calls: None });
                 }
                 Purpose::Bye => {
                     let how = format!("it ended after {} calls", frame.number);
-                    state.gone.insert(from, Fate { how, calls: Some(frame.number) });
+                    state.gone.insert(from, RankEnd { how, calls: Some(frame.number) });
                 }
                 Purpose::Data => {
                     state.mail.entry((from, frame.number)).or_default().push_back(frame.content);
@@ -103,12 +103,12 @@ impl Shared {
             self.changed.notify_all();
         };
         // Everything passes through rank 0.
-        self.state().gone.entry(0).or_insert(Fate { how, calls: None });
+        self.state().gone.entry(0).or_insert(RankEnd { how, calls: None });
         self.changed.notify_all();
     }
 }
 
-impl Meeting {
+impl Rendezvous {
     /// Meets the other ranks. All of them are there when this returns.
     pub fn join(job: &Job) -> Result<Arc<Self>, Error> {
         let until = Instant::now() + job.timeout;
@@ -120,9 +120,9 @@ impl Meeting {
             _ => (None, None),
         };
         let joined = Self::take_seat(job, own, until).and_then(|stream| {
-            let meeting = Self::begin(job, stream, hub.clone())?;
-            meeting.wait_for_all(until)?;
-            Ok(meeting)
+            let rendezvous = Self::begin(job, stream, hub.clone())?;
+            rendezvous.wait_for_all(until)?;
+            Ok(rendezvous)
         });
         if let (Err(_), Some(hub)) = (&joined, hub) {
             hub.close();
@@ -162,7 +162,7 @@ impl Meeting {
             // With only one port, no other rank 0 can be found.
             if let Some(met) = met.take_if(|_| job.ports.len() == 1 || Instant::now() > until) {
                 let rank = job.rank;
-                return Err(Error::Meeting(format!(
+                return Err(Error::Rendezvous(format!(
                     "rank {rank} cannot join: {met}. Give each program its own MASTER_PORT, and all its ranks the same \
                      arguments or the same WARPSMITH_JOB"
                 )));
@@ -181,29 +181,29 @@ impl Meeting {
     }
 
     fn begin(job: &Job, stream: TcpStream, hub: Option<Arc<Hub>>) -> Result<Arc<Self>, Error> {
-        let again = || stream.try_clone().map_err(|error| Error::Meeting(error.to_string()));
+        let again = || stream.try_clone().map_err(|error| Error::Rendezvous(error.to_string()));
         let (reader, writer) = (again()?, again()?);
         let shared = Arc::new(Shared::default());
         let listening = shared.clone();
         let own = job.rank;
         std::thread::spawn(move || listening.listen(own, reader));
-        let meeting = Arc::new(Self { job: job.clone(), writer: Mutex::new(writer), shared, hub });
-        let pulse = Arc::downgrade(&meeting);
+        let rendezvous = Arc::new(Self { job: job.clone(), writer: Mutex::new(writer), shared, hub });
+        let pulse = Arc::downgrade(&rendezvous);
         std::thread::spawn(move || {
-            while let Some(meeting) = pulse.upgrade() {
+            while let Some(rendezvous) = pulse.upgrade() {
                 let (number, name) =
-                    meeting.shared.state().at.get(&meeting.job.rank).cloned().unwrap_or_default();
-                if meeting
-                    .write(&Frame::new(Purpose::At, meeting.job.rank, 0, number, name.into_bytes()))
+                    rendezvous.shared.state().at.get(&rendezvous.job.rank).cloned().unwrap_or_default();
+                if rendezvous
+                    .write(&Frame::new(Purpose::At, rendezvous.job.rank, 0, number, name.into_bytes()))
                     .is_err()
                 {
                     return;
                 }
-                drop(meeting);
+                drop(rendezvous);
                 std::thread::sleep(PULSE);
             }
         });
-        Ok(meeting)
+        Ok(rendezvous)
     }
 
     fn wait_for_all(&self, until: Instant) -> Result<(), Error> {
@@ -218,14 +218,14 @@ impl Meeting {
                     waited: self.job.timeout,
                 });
             };
-            if let Some(fate) = state.gone.get(&0) {
+            if let Some(end) = state.gone.get(&0) {
                 let missing = match &state.missing[..] {
                     [] => String::new(),
                     missing => format!("; {} had not come", named(missing)),
                 };
-                return Err(Error::Meeting(format!(
+                return Err(Error::Rendezvous(format!(
                     "rank 0 is gone ({}{missing}) before all ranks had met at {}",
-                    fate.how,
+                    end.how,
                     self.job.place()
                 )));
             }
@@ -243,11 +243,11 @@ impl Meeting {
     }
 
     /// Registers that this rank has made a call, for those who wait for it.
-    pub fn come_to(&self, number: u64, call: &str) {
+    pub fn announce(&self, number: u64, call: &str) {
         self.shared.state().at.insert(self.job.rank, (number, call.to_owned()));
     }
 
-    /// Sends bytes to a rank. If it cannot be reached, whoever waits for it will find out.
+    /// Sends bytes to a rank. A rank that cannot be reached is reported where it is waited for.
     pub fn send(&self, to: usize, number: u64, content: Vec<u8>) {
         let _ = self.write(&Frame::new(Purpose::Data, self.job.rank, to, number, content));
     }
@@ -260,8 +260,8 @@ impl Meeting {
                 return Ok(content);
             }
             // A rank that ended normally may have done so because it missed another.
-            if let Some((&rank, fate)) = state.broken().or_else(|| state.gone.get_key_value(&from)) {
-                return Err(self.gone(rank, fate, call));
+            if let Some((&rank, end)) = state.broken().or_else(|| state.gone.get_key_value(&from)) {
+                return Err(self.gone(rank, end, call));
             }
             let Some(remains) = until.checked_duration_since(Instant::now()) else {
                 drop(state);
@@ -274,13 +274,13 @@ impl Meeting {
     /// The error for a rank that ended before it made the call with this number, if there is one.
     pub fn missed(&self, number: u64, call: &str) -> Option<Error> {
         let state = self.shared.state();
-        let early = |(_, fate): &(&usize, &Fate)| fate.calls.is_some_and(|calls| calls < number);
+        let early = |(_, end): &(&usize, &RankEnd)| end.calls.is_some_and(|calls| calls < number);
         let missed = state.broken().or_else(|| state.gone.iter().find(early));
-        missed.map(|(&rank, fate)| self.gone(rank, fate, call))
+        missed.map(|(&rank, end)| self.gone(rank, end, call))
     }
 
-    fn gone(&self, rank: usize, fate: &Fate, call: &str) -> Error {
-        Error::Gone { rank, how: fate.how.clone(), here: self.job.rank, call: call.to_owned() }
+    fn gone(&self, rank: usize, end: &RankEnd, call: &str) -> Error {
+        Error::Gone { rank, how: end.how.clone(), here: self.job.rank, call: call.to_owned() }
     }
 
     /// The error for a call that took too long: which ranks have not made it.
@@ -303,7 +303,7 @@ impl Meeting {
     }
 }
 
-impl Drop for Meeting {
+impl Drop for Rendezvous {
     fn drop(&mut self) {
         let calls = {
             let mut state = self.shared.state();
@@ -365,11 +365,11 @@ mod tests {
     }
 
     /// Makes these ranks meet, each in a thread.
-    fn meet(job: &Job, ranks: &[usize]) -> Vec<Result<Arc<Meeting>, Error>> {
+    fn meet(job: &Job, ranks: &[usize]) -> Vec<Result<Arc<Rendezvous>, Error>> {
         std::thread::scope(|scope| {
             let start = |&rank| {
                 let job = Job { rank, ..job.clone() };
-                scope.spawn(move || Meeting::join(&job))
+                scope.spawn(move || Rendezvous::join(&job))
             };
             let threads: Vec<_> = ranks.iter().map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -377,7 +377,7 @@ mod tests {
     }
 
     /// Rank 0 ends last, because it waits for the others, and here no other thread ends them.
-    fn end(mut met: Vec<Arc<Meeting>>) {
+    fn end(mut met: Vec<Arc<Rendezvous>>) {
         while met.pop().is_some() {}
     }
 
@@ -415,7 +415,7 @@ mod tests {
     fn who_ends_is_named_to_who_waits_for_it() {
         let mut met: Vec<_> = meet(&job(3, 60.0), &[0, 1, 2]).into_iter().map(Result::unwrap).collect();
         let two = met.pop().unwrap();
-        two.come_to(4, "all-gather");
+        two.announce(4, "all-gather");
         // As when its process is killed: it sends nothing.
         two.writer.lock().unwrap().shutdown(std::net::Shutdown::Both).unwrap();
         let text = error(met[1].receive(2, 5, "all-reduce of 8 f32", soon(60)));
@@ -434,7 +434,7 @@ mod tests {
     fn who_ends_in_order_is_missed_only_in_calls_that_it_has_not_made() {
         let mut met: Vec<_> = meet(&job(2, 60.0), &[0, 1]).into_iter().map(Result::unwrap).collect();
         let one = met.pop().unwrap();
-        one.come_to(3, "all-gather");
+        one.announce(3, "all-gather");
         drop(one);
         let until = soon(60);
         while met[0].missed(4, "x").is_none() {
@@ -448,8 +448,8 @@ mod tests {
     fn who_does_not_come_to_a_call_is_named_with_the_call_where_it_is() {
         let job = job(3, 60.0);
         let met: Vec<_> = meet(&job, &[0, 1, 2]).into_iter().map(Result::unwrap).collect();
-        met[1].come_to(2, "broadcast");
-        met[2].come_to(1, "all-gather");
+        met[1].announce(2, "broadcast");
+        met[2].announce(1, "all-gather");
         let until = soon(60);
         let text = loop {
             let text = error(met[0].receive(1, 2, "broadcast", Instant::now()));

@@ -1,12 +1,12 @@
-//! What host and device must have compiled alike, as numbers: the block, what each parameter is, what is required of their extents,
-//! and which kernel it is.
+//! The fingerprint of a kernel, by which a launch knows that host and device compiled the same one: the block, each parameter,
+//! the requirements and the kernel's identity, as numbers.
 //!
 //! A safe launch computes the grid from the host's types and tests the host's relations, and the kernel trusts its own. One source
 //! may give two kernels, by `cfg`, and PTX may have a kernel of the same name from elsewhere. So the device build writes its
 //! numbers beside the entry, and the launch compares them with the host's.
 //!
 //! The numbers are three of the block's shape, the number of parameters and [`OF_PARAMETER`] for each, the number of relations and
-//! [`OF_RELATION`] for each, and the [identity](Numbers::identity) as text, eight bytes a number.
+//! [`OF_RELATION`] for each, and the [identity](Fingerprint::identity) as text, eight bytes a number.
 
 /// The numbers of a parameter: its kind, its map's name and two constants, and of its elements the name, size, alignment and
 /// the two halves of the digest of their fields.
@@ -74,7 +74,7 @@ const fn push(all: &mut [u64], at: &mut usize, numbers: &[u64]) {
 
 /// A kernel's numbers, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbers<'a> {
+pub struct Fingerprint<'a> {
     /// The block's shape.
     pub block: &'a [u64],
     /// The kind of each parameter.
@@ -85,7 +85,7 @@ pub struct Numbers<'a> {
     pub identity: &'a [u64],
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> Fingerprint<'a> {
     /// Takes numbers apart that are a kernel's.
     pub fn read(numbers: &'a [u64]) -> Option<Self> {
         let (block, rest) = numbers.split_at_checked(3)?;
