@@ -144,7 +144,13 @@ const SCHEDULES: [Option<u64>; 3] = [None, Some(1), Some(2)];
 /// Compiles the programs in this folder, which it makes. Returns the PTX, or what rustc or the builder said.
 pub fn compile(folder: &Path, programs: &[Program], without: Option<&Rule>) -> Result<String, String> {
     write(folder, &[("lib", source(programs))], without)?;
-    build(folder)
+    build(folder, None)
+}
+
+/// Compiles a crate of this text, without a pass of the builder's.
+pub fn compile_text(folder: &Path, text: String, left_out: Option<&'static str>) -> Result<String, String> {
+    write(folder, &[("lib", text)], None)?;
+    build(folder, left_out)
 }
 
 /// Makes a crate of these files, whose names end without `.rs`.
@@ -170,10 +176,12 @@ pub fn write(folder: &Path, files: &[(&str, String)], without: Option<&Rule>) ->
 }
 
 /// Compiles a crate for the device.
-pub fn build(folder: &Path) -> Result<String, String> {
+pub fn build(folder: &Path, left_out: Option<&'static str>) -> Result<String, String> {
     let ptx = folder.join("random.ptx");
-    let built =
-        CudaBuilder::new(folder).arch(NvvmArch::Compute80).build_args(&["--offline"]).copy_to(&ptx).build();
+    let mut builder =
+        CudaBuilder::new(folder).arch(NvvmArch::Compute80).build_args(&["--offline"]).copy_to(&ptx);
+    builder.left_out = left_out;
+    let built = builder.build();
     let built = built.map_err(|error| error.to_string())?;
     fs::read_to_string(built).map_err(|error| error.to_string())
 }

@@ -208,6 +208,8 @@ impl State<'_> {
                     self.owns.insert(*exclusive, without);
                     self.uniforms.insert(*total, all);
                 }
+                // It leaves nothing.
+                Statement::Decide(_) => {}
                 Statement::Warps(name, value, [odd, even]) => {
                     let values = self.of_threads(value);
                     let warps = values.chunks(32).enumerate();

@@ -1,5 +1,6 @@
 //! Programs by number: the same number gives the same program.
 
+use crate::decision::{Decision, Float};
 use crate::program::{
     Addition, Combine, Copied, Expr, Lanes, Linear, Map, Operator, Program, Statement, Tile,
 };
@@ -178,7 +179,7 @@ impl Scope {
 
     fn statement(&mut self, depth: usize) -> Statement {
         let thread = |current| Level::Thread { place: 0, current };
-        match self.random.below(if depth == 0 { 8 } else { 12 }) {
+        match self.random.below(if depth == 0 { 8 } else { 13 }) {
             0 => {
                 let value = self.expr(2, Level::Block);
                 let name = self.name();
@@ -211,6 +212,7 @@ impl Scope {
                 self.uniforms.retain(|uniform| *uniform != counter);
                 Statement::Loop(counter, times, body)
             }
+            12 if !self.free().is_empty() => self.decision(),
             11 if depth > 0 => {
                 let condition = self.expr(2, Level::Block);
                 Statement::If(condition, self.body(depth - 1), self.body(depth - 1))
@@ -222,6 +224,18 @@ impl Scope {
                 Statement::Let(name, value)
             }
         }
+    }
+
+    /// A float that decides about one of the tiles that are empty; there must be one.
+    fn decision(&mut self) -> Statement {
+        let free = self.free();
+        Statement::Decide(Box::new(Decision {
+            float: self.random.one_of(&Float::ALL),
+            of: [(); 3].map(|()| self.expr(1, Level::Block)),
+            early: [(); 2].map(|()| self.expr(1, Level::Thread { place: 0, current: false })),
+            tile: self.random.one_of(&free),
+            fill: self.expr(2, Level::Thread { place: 2, current: false }),
+        }))
     }
 
     /// What a block or its warps make of their threads' values.

@@ -8,6 +8,7 @@
 //! ```
 
 pub mod batch;
+mod decision;
 mod evaluate;
 mod generate;
 mod mistakes;

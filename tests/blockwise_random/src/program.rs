@@ -1,5 +1,7 @@
 //! What a random program is: a blockwise kernel over `u32`, with the extents that it runs at.
 
+use crate::decision::Decision;
+
 /// A kernel, and its launch.
 #[derive(Debug)]
 pub struct Program {
@@ -119,6 +121,8 @@ pub enum Statement {
     },
     /// One value a thread, of the lanes' values: odd warps do the first, even ones the second.
     Warps(usize, Expr, [Lanes; 2]),
+    /// A tile is filled and shared if a float of the block says so, which some threads compute, too.
+    Decide(Box<Decision>),
 }
 
 /// A tile that is copied to.

@@ -1,5 +1,6 @@
 //! Programs as Rust.
 
+use crate::decision;
 use crate::program::{Combine, Copied, Expr, Lanes, Linear, Map, Operator, Program, Statement};
 use std::fmt::Write;
 
@@ -8,6 +9,7 @@ pub fn of(programs: &[Program]) -> String {
     let mut text = String::from(
         "#![no_std]\n#![forbid(unsafe_code)]\n#![allow(unused, clippy::all)]\n\nuse blockwise::prelude::*;\nuse blockwise::{Part, Scratch};\n",
     );
+    text.push_str(decision::ITEMS);
     programs.iter().for_each(|program| kernel(program, &mut text));
     text
 }
@@ -156,6 +158,11 @@ impl Printer<'_> {
                         "let mut own{name} = block.warps(|warp| {{\n{indent}    let lanes = warp.each(|t| {value});\n{indent}    \
                          if warp.index() % 2 == 1 {{ {odd} }} else {{ {even} }}\n{indent}}});\n"
                     );
+                }
+                Statement::Decide(decision) => {
+                    let fill = self.fill(decision.tile, &decision.fill);
+                    let lines = decision::text(decision, |expression| self.expr(expression), &fill);
+                    put!(text, "{}\n", lines.replace('\n', &format!("\n{indent}")));
                 }
                 Statement::Loop(counter, times, body) => {
                     put!(text, "for u{counter} in 0..{} % 4 {{\n", self.expr(times));

@@ -48,6 +48,46 @@ fn each_rule_that_is_removed_is_found() {
     }
 }
 
+/// Without the pass of the builder that leaves each float of the block one value, threads part at it: a sum is fused with its product
+/// for some of them only; NaN is LLVM's pattern for some, and hardware's for the rest.
+#[test]
+fn floats_that_are_not_settled_are_found() {
+    let floats = ["let decides = a * b", "let decides = (n * 3) as f32 / (n * 3) as f32"];
+    let decides = |program: &Program| {
+        let source = source(std::slice::from_ref(program));
+        floats.iter().any(|float| source.contains(float))
+    };
+    let programs: Vec<Program> = (0..).map(program).filter(decides).take(24).collect();
+    let pass = Some("settle floats of kernels without unsafe");
+    let ptx = batch::compile_text(&folder("unsettled"), source(&programs), pass);
+    let wrong = wrong(&ptx.unwrap_or_else(|error| panic!("{error}")), &programs);
+    println!("{} of {} programs are wrong", wrong.len(), programs.len());
+    for float in floats {
+        assert!(wrong.iter().any(|wrong| wrong.contains(float)), "nothing is found of `{float}`");
+    }
+}
+
+/// Functions that `alloc` holds compiled allocate on the heap. They are refused; and without the pass of the builder that does so,
+/// threads part at the address that each gets.
+#[test]
+fn what_alloc_holds_compiled_is_refused() {
+    const CALL: &str = "    if \"WHO AM I\".to_lowercase().as_ptr() as usize / 16 % 17 % 2 == 1 {\n        \
+                        block.reduce(&mut scratch, &own0, |a, b| a ^ b);\n    }\n";
+    let of_warps = |program: &Program| program.threads().is_multiple_of(32);
+    let programs: Vec<Program> = (0..).map(program).filter(of_warps).take(3).collect();
+    let text = source(&programs).replace("    out.write(&block, ", &format!("{CALL}    out.write(&block, "));
+    let text = text.replace("use blockwise::prelude", "extern crate alloc;\nuse blockwise::prelude");
+    let folder = folder("alloc");
+    let refusal = batch::compile_text(&folder, text.clone(), None).expect_err("it calls alloc");
+    for program in &programs {
+        let expected = format!("the kernel `{}` allocates on the heap", program.name);
+        assert!(refusal.contains(&expected), "{refusal}");
+    }
+    let pass = Some("check what kernels without unsafe reach of the standard library");
+    let ptx = batch::compile_text(&folder, text, pass).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!wrong(&ptx, &programs).is_empty(), "without the pass nothing is found");
+}
+
 /// A program that compiles does so no more when a mistake is made in it.
 #[test]
 fn each_mistake_is_refused() {
@@ -81,7 +121,7 @@ fn no_program_is_taken_for_another() {
     batch::write(&late, &text(&[program(1)]), None).unwrap();
     batch::write(&early, &text(&[program(0)]), None).unwrap();
     for (folder, name) in [(early, "random_0"), (late, "random_1")] {
-        let ptx = batch::build(&folder).unwrap_or_else(|error| panic!("{error}"));
+        let ptx = batch::build(&folder, None).unwrap_or_else(|error| panic!("{error}"));
         assert!(ptx.contains(&format!(".entry {name}(")), "{}", folder.display());
     }
 }
