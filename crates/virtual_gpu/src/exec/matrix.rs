@@ -100,7 +100,8 @@ impl Execute for FragmentMultiply {
             let (a, b) = (doubles(regs, a), doubles(regs, b));
             set_doubles(regs, d, &self.form.execute_double(&a[0], &b[0], &doubles(regs, c)), at.lanes);
         } else {
-            let values = self.form.execute(&rows(regs, a), &rows(regs, b), &rows(regs, c));
+            let (a, b, c) = (rows(regs, a), rows(regs, b), rows(regs, c));
+            let values = self.form.execute(&a, &b, &c, &mut machine.block.products);
             set_rows(regs, d, &values, at.lanes);
         }
         Ok(Step::Next)

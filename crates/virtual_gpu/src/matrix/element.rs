@@ -1,5 +1,6 @@
 //! Formats of matrix elements.
 
+use super::product::TensorCore;
 use crate::alu::half::{F16, Half};
 
 /// Format of an element of A or B.
@@ -21,7 +22,7 @@ pub(crate) enum Element {
 /// The arithmetic used for elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// Exact products, summed with 53 bits.
+    /// Exact products, summed as [`TensorCore`] says.
     Float,
     Double,
     Integer,
@@ -84,6 +85,24 @@ impl Element {
             Self::E4m3 => e4m3(bits as u8),
             Self::E5m2 => F16::to_f32((bits as u16) << 8),
             _ => 0.0,
+        }
+    }
+
+    /// The exponent of the smallest normal number of a floating-point format.
+    #[inline(always)]
+    pub fn smallest(self) -> i16 {
+        match self {
+            Self::F16 | Self::E5m2 => -14,
+            Self::E4m3 => -6,
+            _ => -126,
+        }
+    }
+
+    /// How products of `mma` with such an A are added; `sparse` says whether half of A is stored.
+    pub fn core(self, sparse: bool) -> TensorCore {
+        match self {
+            Self::E4m3 | Self::E5m2 => TensorCore::Converted { run: if sparse { 4 } else { 2 } },
+            _ => TensorCore::Wide,
         }
     }
 

@@ -6,7 +6,6 @@ use super::fragment;
 use super::panels::Elements;
 use super::product;
 use super::stored::Source;
-use super::sums::Sum;
 use crate::alu::Round;
 
 /// Rows, columns and depth of a product.
@@ -213,7 +212,8 @@ impl Mma {
         place: Option<impl Fn(usize, usize) -> usize>,
     ) -> Vec<Row> {
         let Shape { m, n, k } = self.shape;
-        let Buffers { stored, numbers, words, .. } = buffers;
+        let Buffers { stored, floats, integers, words, .. } = buffers;
+        let core = self.a.core(place.is_some());
         let depth = if self.a == Element::B1 { k / 32 } else { k };
         match place {
             Some(place) => {
@@ -229,9 +229,13 @@ impl Mma {
                 words.set(stored, a, b);
                 words.multiply(0, self.and, true, &mut d);
             }
+            Family::Float => {
+                floats.set(stored, core, a, b);
+                floats.multiply(0, core, self.d, true, &mut d);
+            }
             _ => {
-                numbers.set(stored, a, b);
-                numbers.multiply(0, Sum::of(self.d, self.saturate), true, &mut d);
+                integers.set(stored, a, b);
+                integers.multiply(0, self.saturate, true, &mut d);
             }
         }
         d

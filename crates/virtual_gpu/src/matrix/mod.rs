@@ -1,6 +1,7 @@
 //! Matrix multiply-accumulate, independent of registers and memory: element formats, which lane holds which element,
 //! and the arithmetic. `mma.sync`, `wmma` and `wgmma` share it.
 
+mod aligned;
 mod descriptor;
 pub(crate) mod element;
 pub(crate) mod fragment;
@@ -25,6 +26,7 @@ pub(crate) use descriptor::ReadShared;
 pub(crate) struct Buffers {
     pieces: Vec<[u32; 4]>,
     stored: stored::Stored,
-    numbers: panels::Panels<f64>,
+    floats: aligned::Floats,
+    integers: panels::Panels<f64>,
     words: panels::Panels<u32>,
 }

@@ -5,10 +5,11 @@ use super::descriptor::{Descriptor, ReadShared};
 use super::element::{Accumulator, Element, Family};
 use super::fragment;
 use super::mma::{Mma, Row, Shape, field};
-use super::product;
+use super::product::{self, TensorCore};
 use super::sparse::Sparse;
 use super::vectors::tests::with_each;
 use super::wgmma::Wgmma;
+use super::wmma::Wmma;
 
 /// Numbers of all kinds, the same in every run.
 struct Random(u64);
@@ -60,10 +61,12 @@ type Line = Vec<Option<u32>>;
 struct One {
     a: Element,
     b: Element,
+    c: Accumulator,
     d: Accumulator,
     saturate: bool,
     and: bool,
     negative: [bool; 2],
+    core: TensorCore,
 }
 
 impl One {
@@ -80,7 +83,7 @@ impl One {
             Family::Float => {
                 let [a, b] = [(row, self.a, 0), (column, self.b, 1)]
                     .map(|(line, element, which)| floats(line, element, self.negative[which]));
-                product::round(product::dot(&a, &b, product::widen(c, self.d)), self.d)
+                self.float(&a, &b, c)
             }
             Family::Integer => {
                 let (a, b) = (integers(row, self.a), integers(column, self.b));
@@ -89,6 +92,54 @@ impl One {
             _ => product::dot_bits(&words(row), &words(column), c as i32, self.and) as u32,
         }
     }
+}
+
+impl One {
+    fn float(&self, a: &[f32], b: &[f32], c: u32) -> u32 {
+        let c = product::widen(c, self.c);
+        let TensorCore::Converted { run } = self.core else {
+            return self.part(a, b, (c, self.c), |_| true);
+        };
+        let first = product::widen(self.part(a, b, (0.0, self.d), |k| k / run % 2 == 0), self.d);
+        let both = product::widen(self.part(a, b, (first, self.d), |k| k / run % 2 == 1), self.d);
+        product::round(f64::from(both) + f64::from(c), self.d)
+    }
+
+    /// The products at some k and C, each cut below the largest exponent.
+    fn part(&self, a: &[f32], b: &[f32], (c, of_c): (f32, Accumulator), at: impl Fn(usize) -> bool) -> u32 {
+        let least = |format| if format == Accumulator::F16 { -14 } else { -126 };
+        let mut largest = exponent(c, least(of_c));
+        for k in (0..a.len()).filter(|&k| at(k)) {
+            if let (Some(of_a), Some(of_b)) =
+                (exponent(a[k], self.a.smallest()), exponent(b[k], self.b.smallest()))
+            {
+                largest = largest.max(Some(of_a + of_b));
+            }
+        }
+        let narrow = self.core == TensorCore::Narrow;
+        let unit = 2f64.powi(largest.unwrap_or(0) - if narrow { 13 } else { 25 });
+        let mut sum = (f64::from(c) / unit).trunc();
+        for k in (0..a.len()).filter(|&k| at(k)) {
+            sum += (f64::from(a[k]) * f64::from(b[k]) / unit).trunc();
+        }
+        let sum = sum * unit + 0.0;
+        if self.d == Accumulator::F16 {
+            // No zero is negative.
+            let bits = product::round(sum, self.d);
+            return if bits == 0x8000 { 0 } else { bits };
+        }
+        if !sum.is_finite() || sum.abs() >= 2f64.powi(128) {
+            return product::round(sum, self.d);
+        }
+        let unit = 2f64.powi((sum.abs().log2().floor() as i32).max(-126) - if narrow { 13 } else { 23 });
+        product::round((sum / unit).trunc() * unit + 0.0, self.d)
+    }
+}
+
+/// The exponent of a number in a format with this least one.
+fn exponent(value: f32, least: impl Into<i32>) -> Option<i32> {
+    let finite = value != 0.0 && value.is_finite();
+    finite.then(|| (f64::from(value.abs()).log2().floor() as i32).max(least.into()))
 }
 
 /// A's rows from registers.
@@ -153,7 +204,16 @@ fn of_a_warp() {
         let depth = if mma.a == Element::B1 { mma.shape.k / 32 } else { mma.shape.k };
         let saturate = form.contains("satfinite");
         let and = form.contains("and");
-        let one = One { a: mma.a, b: mma.b, d: mma.d, saturate, and, negative: [false; 2] };
+        let one = One {
+            a: mma.a,
+            b: mma.b,
+            c: mma.d,
+            d: mma.d,
+            saturate,
+            and,
+            negative: [false; 2],
+            core: mma.a.core(false),
+        };
         for kind in KINDS.into_iter().cycle().take(12) {
             let a = random.rows(counts.a, kind, mma.a.bits());
             let b = random.rows(counts.b, kind, mma.b.bits());
@@ -198,7 +258,16 @@ fn of_a_warp_with_a_sparse_a() {
         let mma = &sparse.dense;
         let counts = mma.counts();
         let saturate = form.contains("satfinite");
-        let one = One { a: mma.a, b: mma.b, d: mma.d, saturate, and: false, negative: [false; 2] };
+        let one = One {
+            a: mma.a,
+            b: mma.b,
+            c: mma.d,
+            d: mma.d,
+            saturate,
+            and: false,
+            negative: [false; 2],
+            core: mma.a.core(true),
+        };
         for kind in KINDS.into_iter().cycle().take(8) {
             let a = random.rows(counts.a / 2, kind, mma.a.bits());
             let b = random.rows(counts.b, kind, mma.b.bits());
@@ -311,10 +380,12 @@ fn of_a_warpgroup() {
             let one = One {
                 a: wgmma.a,
                 b: wgmma.b,
+                c: wgmma.d,
                 d: wgmma.d,
                 saturate: form.contains("satfinite"),
                 and: true,
                 negative: [wgmma.a_negative, wgmma.b_negative],
+                core: wgmma.core(),
             };
             let mut expected = before.clone();
             for (row, of_row) in rows.iter().enumerate() {
@@ -338,6 +409,49 @@ fn of_a_warpgroup() {
                     wgmma.multiply(&buffers, number, accumulate, d);
                 }
                 assert_eq!(d, expected, "{wgmma:?} {kind:?}");
+            });
+        }
+    }
+}
+
+/// An element of a fragment of `wmma`, by its number.
+fn of_fragment(fragment: &[Row], at: usize, bits: u32) -> u32 {
+    let per = 32 / bits as usize;
+    field(fragment[at / per % fragment.len()][at / (per * fragment.len())], at % per, bits)
+}
+
+#[test]
+fn of_fragments() {
+    let mut random = Random(4);
+    let mut buffers = Buffers::default();
+    for form in [
+        "mma.sync.aligned.row.row.m16n16k16.f32.f32",
+        "mma.sync.aligned.row.row.m16n16k16.f16.f16",
+        "mma.sync.aligned.row.row.m32n8k16.f32.f16",
+        "mma.sync.aligned.row.row.m8n32k16.f16.f32",
+        "mma.sync.aligned.row.row.m8n32k16.f32.bf16.bf16.f32",
+        "mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32",
+    ] {
+        let wmma = Wmma::parse(&words(form)).unwrap();
+        let (counts, Shape { m, n, k }) = (wmma.counts(), wmma.shape);
+        let Wmma { a, b, c, d, .. } = wmma;
+        let (negative, core) = ([false; 2], a.core(false));
+        let one = One { a, b, c, d, saturate: false, and: false, negative, core };
+        for kind in KINDS {
+            let of_a = random.rows(counts.a, kind, a.bits());
+            let of_b = random.rows(counts.b, kind, b.bits());
+            let of_c = random.rows(counts.c, kind, c.bits());
+            let line = |fragment: &[Row], at: &dyn Fn(usize) -> usize| -> Line {
+                (0..k).map(|k| Some(of_fragment(fragment, at(k), a.stored_bits()))).collect()
+            };
+            with_each(|| {
+                let result = wmma.execute(&of_a, &of_b, &of_c, &mut buffers);
+                for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+                    let at = row * n + column;
+                    let (row, column) = (line(&of_a, &|at| row * k + at), line(&of_b, &|at| at * n + column));
+                    let expected = one.of(&row, &column, of_fragment(&of_c, at, c.bits()));
+                    assert_eq!(of_fragment(&result, at, d.bits()), expected, "{form} {kind:?} {at}");
+                }
             });
         }
     }

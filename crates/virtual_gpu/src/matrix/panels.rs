@@ -4,28 +4,39 @@
 //! next. So with each value of A in four neighbouring lanes, and every second value of B in four, whole registers of
 //! products are added to whole registers of C ([`super::sums`]).
 
-use super::element::{Element, Family};
+use super::element::Element;
+use super::product;
 use super::stored::Stored;
 use super::vectors::{self, Work};
 
-/// What elements become before they are multiplied.
+/// Values of elements, as they are multiplied.
 pub(crate) trait Value: Copy + Default {
     fn of(element: Element, bits: u32) -> Self;
     fn negative(self) -> Self;
 }
 
-/// Numbers, of which all are exact, and so are the products of two.
+/// Integers, whose products and sums are exact.
 impl Value for f64 {
     #[inline(always)]
     fn of(element: Element, bits: u32) -> f64 {
-        match element.family() {
-            Family::Float => element.float(bits).into(),
-            _ => element.integer(bits).into(),
-        }
+        element.integer(bits).into()
     }
 
     #[inline(always)]
     fn negative(self) -> f64 {
+        -self
+    }
+}
+
+/// Floating-point numbers.
+impl Value for f32 {
+    #[inline(always)]
+    fn of(element: Element, bits: u32) -> f32 {
+        element.float(bits)
+    }
+
+    #[inline(always)]
+    fn negative(self) -> f32 {
         -self
     }
 }
@@ -93,7 +104,16 @@ impl<T: Value> Panels<T> {
     pub fn set(&mut self, stored: &Stored, a: Elements, b: Elements) {
         vectors::run(Set { panels: self, stored, a, b });
     }
+}
 
+impl Panels<i16> {
+    /// Sets the exponents of values.
+    pub fn set_exponents(&mut self, of: &Panels<f32>, a: Element, b: Element) {
+        vectors::run(SetExponents { panels: self, of, a, b });
+    }
+}
+
+impl<T> Panels<T> {
     /// Of eight columns the even ones and the odd ones.
     #[inline(always)]
     pub(super) fn eight(&self, number: usize) -> [&[[T; 4]]; 2] {
@@ -115,13 +135,47 @@ impl<T: Value> Work for Set<'_, T> {
     #[inline(always)]
     fn run<const LANES: usize, const FUSES: bool>(self) {
         let Self { panels, stored, a, b } = self;
-        panels.depth = stored.depth;
-        panels.narrow.resize(stored.rows.len(), [T::default(); 8]);
-        panels.rows.resize(stored.rows.len(), [T::default(); 32]);
-        panels.columns.resize(stored.columns.len(), [T::default(); 4]);
+        panels.resize(stored.depth, [stored.rows.len(), stored.columns.len()]);
         a.convert(stored.rows.as_flattened(), panels.narrow.as_flattened_mut());
         b.convert(stored.columns.as_flattened(), panels.columns.as_flattened_mut());
-        for (row, narrow) in panels.rows.iter_mut().zip(&panels.narrow) {
+        panels.spread();
+    }
+}
+
+struct SetExponents<'a> {
+    panels: &'a mut Panels<i16>,
+    of: &'a Panels<f32>,
+    a: Element,
+    b: Element,
+}
+
+impl Work for SetExponents<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const LANES: usize, const FUSES: bool>(self) {
+        let Self { panels, of, a, b } = self;
+        panels.resize(of.depth, [of.narrow.len(), of.columns.len()]);
+        let rows = of.narrow.as_flattened().iter().zip(panels.narrow.as_flattened_mut());
+        rows.for_each(|(&value, exponent)| *exponent = product::exponent(value, a.smallest()));
+        let columns = of.columns.as_flattened().iter().zip(panels.columns.as_flattened_mut());
+        columns.for_each(|(&value, exponent)| *exponent = product::exponent(value, b.smallest()));
+        panels.spread();
+    }
+}
+
+impl<T: Copy + Default> Panels<T> {
+    fn resize(&mut self, depth: usize, [rows, columns]: [usize; 2]) {
+        self.depth = depth;
+        self.narrow.resize(rows, [T::default(); 8]);
+        self.rows.resize(rows, [T::default(); 32]);
+        self.columns.resize(columns, [T::default(); 4]);
+    }
+
+    /// Repeats each row's value in four neighbouring lanes.
+    #[inline(always)]
+    fn spread(&mut self) {
+        for (row, narrow) in self.rows.iter_mut().zip(&self.narrow) {
             for (lanes, &value) in row.as_chunks_mut::<4>().0.iter_mut().zip(narrow) {
                 *lanes = [value; 4];
             }

@@ -17,7 +17,11 @@ impl Mma {
         self.in_quad_pairs(
             (a, b, c),
             |bits| Element::F16.float(bits),
-            |row, column, c| product::round(product::dot(row, column, product::widen(c, self.c)), self.d),
+            // Hopper has no such unit: a chain of fused multiply-adds from zero, to which C is added.
+            |row, column, c| {
+                let products = row.iter().zip(column).fold(0f32, |sum, (a, b)| a.mul_add(*b, sum));
+                product::round(f64::from(products) + f64::from(product::widen(c, self.c)), self.d)
+            },
         )
     }
 

@@ -75,6 +75,25 @@ impl Stored {
         by_elements!(bits, self.set_columns_of(b));
     }
 
+    /// Sets each element of so many rows and columns, given by its line and its place along k.
+    pub fn set_each(
+        &mut self,
+        [rows, columns, depth]: [usize; 3],
+        a: impl Fn(usize, usize) -> u32,
+        b: impl Fn(usize, usize) -> u32,
+    ) {
+        self.depth = depth;
+        self.rows.clear();
+        self.columns.clear();
+        for eight in (0..rows).step_by(8) {
+            self.rows.extend((0..depth).map(|k| std::array::from_fn::<_, 8, _>(|row| a(eight + row, k))));
+        }
+        for first in (0..columns).step_by(8).flat_map(|eight| [eight, eight + 1]) {
+            self.columns
+                .extend((0..depth).map(|k| std::array::from_fn::<_, 4, _>(|two| b(first + 2 * two, k))));
+        }
+    }
+
     fn set_rows_of<const PER: usize>(&mut self, a: Source<'_>) {
         let halves = self.rows.len() / self.depth;
         for (half, rows) in self.rows.chunks_exact_mut(self.depth).enumerate() {
@@ -128,6 +147,20 @@ impl Stored {
                 }
             }
         }
+    }
+
+    /// Puts the first of each two `run`s along k into the first half, and the others into the second.
+    pub fn part(&mut self, run: usize) {
+        fn part<T: Copy>(lines: &mut [T], run: usize, moved: &mut Vec<T>) {
+            moved.clear();
+            for part in 0..2 {
+                moved.extend(lines.chunks_exact(run).skip(part).step_by(2).flatten());
+            }
+            lines.copy_from_slice(moved);
+        }
+        let (mut rows, mut columns) = (Vec::new(), Vec::new());
+        self.rows.chunks_exact_mut(self.depth).for_each(|lines| part(lines, run, &mut rows));
+        self.columns.chunks_exact_mut(self.depth).for_each(|lines| part(lines, run, &mut columns));
     }
 
     /// Whether any bit is set in each row of A.

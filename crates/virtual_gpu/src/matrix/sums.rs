@@ -1,11 +1,8 @@
-//! D of eight columns, from A, B and C in the order of lanes.
+//! D of eight columns of integers or bits, from A, B and C in the order of lanes.
 
-use super::element::Accumulator;
 use super::mma::Row;
 use super::panels::{Panels, Value};
-use super::product;
 use super::vectors::{self, Work};
-use crate::alu::half::{self, F16};
 
 /// What is added to a sum for a pair of elements.
 trait Arithmetic<T> {
@@ -32,30 +29,10 @@ impl<const BOTH: bool> Arithmetic<u32> for Ones<BOTH> {
     }
 }
 
-/// What C and D are, and what becomes of a sum that is too large.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sum {
-    F16,
-    F32,
-    Wrapping,
-    Saturating,
-}
-
-impl Sum {
-    pub fn of(format: Accumulator, saturate: bool) -> Self {
-        match format {
-            Accumulator::F16 => Self::F16,
-            Accumulator::S32 if saturate => Self::Saturating,
-            Accumulator::S32 => Self::Wrapping,
-            Accumulator::F32 | Accumulator::F64 => Self::F32,
-        }
-    }
-}
-
 impl Panels<f64> {
     /// Puts D of eight columns in the place of C, or of what is not to be added.
-    pub fn multiply(&self, number: usize, sum: Sum, accumulate: bool, d: &mut [Row]) {
-        vectors::run(OfNumbers { panels: self, number, sum, accumulate, d });
+    pub fn multiply(&self, number: usize, saturate: bool, accumulate: bool, d: &mut [Row]) {
+        vectors::run(OfIntegers { panels: self, number, saturate, accumulate, d });
     }
 }
 
@@ -95,57 +72,33 @@ fn add_products<T: Value, A: Arithmetic<T>, const LANES: usize, const FUSES: boo
     }
 }
 
-struct OfNumbers<'a> {
+struct OfIntegers<'a> {
     panels: &'a Panels<f64>,
     number: usize,
-    sum: Sum,
+    saturate: bool,
     accumulate: bool,
     d: &'a mut [Row],
 }
 
-impl Work for OfNumbers<'_> {
+impl Work for OfIntegers<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<const LANES: usize, const FUSES: bool>(self) {
-        let Self { panels, number, sum, accumulate, d } = self;
+        let Self { panels, number, saturate, accumulate, d } = self;
         let mut sums = [[0.0; 32]; 4];
-        match sum {
-            Sum::F16 if accumulate => {
-                for ([even, odd], row) in sums.as_chunks_mut::<2>().0.iter_mut().zip(d.iter()) {
-                    for lane in 0..32 {
-                        even[lane] = half::to_f64::<F16>(row[lane] as u16);
-                        odd[lane] = half::to_f64::<F16>((row[lane] >> 16) as u16);
-                    }
-                }
-            }
-            Sum::F32 if accumulate => {
-                for (sum, &c) in sums.as_flattened_mut().iter_mut().zip(d.as_flattened()) {
-                    *sum = f64::from(f32::from_bits(c));
-                }
-            }
-            _ => {}
-        }
         add_products::<_, Products, LANES, FUSES>(panels, number, &mut sums);
         let values = sums.as_flattened().iter().zip(d.as_flattened_mut());
-        match sum {
-            Sum::F16 => {
-                let round = |sum| u32::from(half::from_f64::<F16>(sum));
-                for ([even, odd], row) in sums.as_chunks::<2>().0.iter().zip(d) {
-                    for lane in 0..32 {
-                        row[lane] = round(even[lane]) | round(odd[lane]) << 16;
-                    }
-                }
-            }
-            Sum::F32 => values.for_each(|(&sum, d)| *d = product::round(sum, Accumulator::F32)),
-            Sum::Wrapping => values.for_each(|(&sum, d)| {
-                let c = if accumulate { *d as i32 } else { 0 };
-                *d = c.wrapping_add(whole(sum)) as u32;
-            }),
-            Sum::Saturating => values.for_each(|(&sum, d)| {
+        if saturate {
+            values.for_each(|(&sum, d)| {
                 let c = if accumulate { *d as i32 } else { 0 };
                 *d = c.saturating_add(whole(sum)) as u32;
-            }),
+            });
+        } else {
+            values.for_each(|(&sum, d)| {
+                let c = if accumulate { *d as i32 } else { 0 };
+                *d = c.wrapping_add(whole(sum)) as u32;
+            });
         }
     }
 }

@@ -8,10 +8,9 @@ use super::descriptor::{Descriptor, ReadShared};
 use super::element::{Accumulator, Element, Family};
 use super::mma::{Row, Shape, field};
 use super::panels::Elements;
-use super::product;
+use super::product::{self, TensorCore};
 use super::sparse::Sparse;
 use super::stored::{Source, Stored};
-use super::sums::Sum;
 
 /// One form of `wgmma.mma_async`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,12 +176,13 @@ impl Wgmma {
 
     /// Makes values of the bits of A and B.
     pub fn convert(&self, buffers: &mut Buffers) {
-        let Buffers { stored, numbers, words, .. } = buffers;
+        let Buffers { stored, floats, integers, words, .. } = buffers;
         let a = Elements { element: self.a, negative: self.a_negative };
         let b = Elements { element: self.b, negative: self.b_negative };
         match self.a.family() {
             Family::Bits => words.set(stored, a, b),
-            _ => numbers.set(stored, a, b),
+            Family::Float => floats.set(stored, self.core(), a, b),
+            _ => integers.set(stored, a, b),
         }
     }
 
@@ -191,11 +191,20 @@ impl Wgmma {
         self.d.bits() as usize / 8
     }
 
+    /// How its floating-point products are added.
+    pub(super) fn core(&self) -> TensorCore {
+        match self.a {
+            Element::E4m3 | Element::E5m2 => TensorCore::Narrow,
+            _ => TensorCore::Wide,
+        }
+    }
+
     /// Computes eight columns of the warp's D, whose registers hold what they are added to, if `accumulate`.
     pub fn multiply(&self, buffers: &Buffers, number: usize, accumulate: bool, d: &mut [Row]) {
         match self.a.family() {
             Family::Bits => buffers.words.multiply(number, true, accumulate, d),
-            _ => buffers.numbers.multiply(number, Sum::of(self.d, self.saturate), accumulate, d),
+            Family::Float => buffers.floats.multiply(number, self.core(), self.d, accumulate, d),
+            _ => buffers.integers.multiply(number, self.saturate, accumulate, d),
         }
     }
 

@@ -4,8 +4,10 @@
 //! distributed in sequence: lane 0 holds the first elements. If a fragment has room for more (`f16` operands always
 //! take eight registers), the matrix is repeated.
 
+use super::Buffers;
 use super::element::{Accumulator, Element, Family};
 use super::mma::{Lines, Row, Shape, field, rounding};
+use super::panels::Elements;
 use super::product;
 use crate::alu::Round;
 
@@ -241,19 +243,10 @@ impl Wmma {
     }
 
     /// Multiplies with 32-bit registers: all types except `f64`. Returns D.
-    pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row]) -> Vec<Row> {
+    pub fn execute(&self, a: &[Row], b: &[Row], c: &[Row], buffers: &mut Buffers) -> Vec<Row> {
         let Shape { m, n, k } = self.shape;
         match self.a.family() {
-            Family::Float => {
-                let (a, b) = (
-                    gather(a, m, k, self.a, false, Element::float),
-                    gather(b, n, k, self.b, true, Element::float),
-                );
-                self.lines(c, |row, column, c| {
-                    let sum = product::dot(a.line(row), b.line(column), product::widen(c, self.c));
-                    product::round(sum, self.d)
-                })
-            }
+            Family::Float => self.execute_floats(a, b, c, buffers),
             Family::Integer => {
                 let (a, b) = (
                     gather(a, m, k, self.a, false, Element::integer),
@@ -271,6 +264,30 @@ impl Wmma {
                 })
             }
         }
+    }
+
+    fn execute_floats(&self, a: &[Row], b: &[Row], c: &[Row], buffers: &mut Buffers) -> Vec<Row> {
+        let Shape { m, n, k } = self.shape;
+        let bits = |_: Element, bits: u32| bits;
+        let (a, b) = (gather(a, m, k, self.a, false, bits), gather(b, n, k, self.b, true, bits));
+        let per = per_register(Format::Accumulator(self.c));
+        let element = |at| {
+            let (lane, register, index) = split(at, c.len(), per);
+            field(c[register][lane], index, self.c.bits())
+        };
+        let mut sums: Vec<u32> = (0..m * n).map(element).collect();
+        let (Buffers { stored, floats, .. }, core) = (buffers, self.a.core(false));
+        for (group, sums) in sums.chunks_mut(16 * n).enumerate() {
+            let rows = sums.len() / n;
+            stored.set_each(
+                [rows, n, k],
+                |row, k| a.line(16 * group + row)[k],
+                |column, k| b.line(column)[k],
+            );
+            floats.set(stored, core, Elements::of(self.a), Elements::of(self.b));
+            floats.add_rows(core, [self.c, self.d], n, sums);
+        }
+        self.lines(c, |row, column, _| sums[row * n + column])
     }
 
     /// The undefined bits of D, like [`super::mma::Mma::undefined`].
@@ -392,7 +409,7 @@ mod tests {
             let fb = load("b.sync.aligned.col.SHAPE.s8", &by_columns, k as u64);
             assert_eq!(fb, load("b.sync.aligned.row.SHAPE.s8", &b, n as u64));
             let form = wmma(&format!("mma.sync.aligned.row.col.m{m}n{n}k{k}.s32.s8.s8.s32")).unwrap();
-            let d = form.execute(&fa, &fb, &vec![[3; 32]; 8]);
+            let d = form.execute(&fa, &fb, &vec![[3; 32]; 8], &mut Buffers::default());
             let words = format!("store.d.sync.aligned.row.m{m}n{n}k{k}.s32");
             let store = Fragment::parse(&words.split('.').collect::<Vec<_>>()).unwrap();
             for (r, row) in d.iter().enumerate() {
@@ -433,7 +450,7 @@ mod tests {
             };
             let (fa, fb) = (load("a", "row", 0), load("b", "col", 32));
             let form = wmma(&format!("{operation}.sync.aligned.row.col.m8n8k{k}.s32.{ty}.{ty}.s32")).unwrap();
-            let d = form.execute(&fa, &fb, &[[3; 32]; 2]);
+            let d = form.execute(&fa, &fb, &[[3; 32]; 2], &mut Buffers::default());
             for at in 0..64usize {
                 let term = |i: usize| {
                     let a = memory(0, (at / 8 * k + i) as u64, bits) as i32;
