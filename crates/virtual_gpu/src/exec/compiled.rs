@@ -1,25 +1,24 @@
-//! Enters a program's machine code.
+//! Compiled code as an implementor of slices: the entry into it, its state, and how its slices end.
 
 mod calls;
-mod round;
 
 use std::cell::Cell;
 
 use super::block_state::BlockState;
 use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
-use super::converged::{EntryCache, Resume, in_halves};
-use super::run::Raised;
+use super::interpreter::{Raised, barrier_id};
+use super::resume::{Resume, WarpState, in_halves, is_plain};
+use super::scheduler::{SLICE, SliceEnd};
 use super::warp::Warp;
 use crate::counting::{LOG, Logged, Numbers};
-use crate::form::registers::Regs;
-use crate::jit::{CompiledRegion, State, Variant};
+use crate::form::op::OpKind;
+use crate::form::registers::{NONE, Regs};
+use crate::jit::{CompiledRegion, Function, State, Variant};
 use crate::memory::View;
 use crate::observer::{At, BlockObserver};
 use calls::{Back, accessed, empty, expand, full, perform, set_distance};
-pub(super) use round::{After, Round};
 
-/// Whether machine code may run in the interpreter's resume as far as an observer is concerned; and if so, whether it has to
-/// count.
+/// Whether compiled code may run under an observer; and if so, whether it has to count.
 pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
     match O::REGISTERS || O::SYNCHRONISATION || O::YIELDS || O::GOES_ON {
         true => None,
@@ -29,7 +28,7 @@ pub(super) const fn counted<O: BlockObserver>() -> Option<bool> {
     }
 }
 
-/// A kernel's code, for warps whose lanes are converged or for others, and where it counts.
+/// A variant of a kernel's code, and where it counts.
 struct EntryVariant<'s> {
     region: &'s CompiledRegion,
     converged: bool,
@@ -37,8 +36,7 @@ struct EntryVariant<'s> {
     log: *const Cell<Logged>,
 }
 
-/// The entry into a kernel's code for the warps of the block that runs: state that all of them share is set once, and state that
-/// all blocks of a thread share when there is code.
+/// The entry into a kernel's code for the warps of the block that runs. It is kept for all blocks of a thread.
 pub(super) struct CodeEntry<'s> {
     /// For diverged warps, and for converged ones.
     variants: [Option<EntryVariant<'s>>; 2],
@@ -47,15 +45,14 @@ pub(super) struct CodeEntry<'s> {
     state: State,
     /// Whether the threads of half a warp are always of one row of the block.
     in_halves: bool,
-    /// When the sites were last asked for.
+    /// [`View::frees`] when the sites were last fetched.
     frees: u64,
-    /// How the last slice of a converged warp ended.
-    pub cache: EntryCache,
+    cache: EndCache,
     /// Operations of warps that were interpreted because there is no code for them yet.
     pub missed: u64,
 }
 
-/// The lanes that run next and the limits of their slice: the fields of [`State`] of these names.
+/// The group of lanes that code runs for, and the limits of its slice: the fields of [`State`] of these names.
 struct Running {
     lanes: u32,
     live: u32,
@@ -66,24 +63,6 @@ struct Running {
     backward: u32,
     steps: u64,
     end: u64,
-}
-
-impl Running {
-    /// The only group of its warp: there is none to reconverge with, or to wait for.
-    #[inline(always)]
-    fn resumed(resume: &Resume, end: u64) -> Self {
-        Running {
-            lanes: resume.lanes,
-            live: resume.lanes,
-            reconverge: u32::MAX,
-            spin_limit: u32::MAX,
-            converged: resume.converged,
-            may_diverge: resume.may_diverge,
-            backward: resume.backward,
-            steps: resume.steps,
-            end,
-        }
-    }
 }
 
 impl<'s> CodeEntry<'s> {
@@ -163,12 +142,12 @@ impl<'s> CodeEntry<'s> {
             state,
             in_halves,
             frees: 0,
-            cache: EntryCache::NOTHING,
+            cache: EndCache::NOTHING,
             missed: 0,
         })
     }
 
-    /// Tells the observer what is left to tell when the block's turn is over.
+    /// Ends a run of the block: gives the observer what was logged last.
     pub fn close<O: BlockObserver>(&mut self, observer: &mut O) {
         if O::COUNTS
             && let Some(last) = self.last
@@ -178,64 +157,51 @@ impl<'s> CodeEntry<'s> {
         }
     }
 
-    /// Whether code for warps whose lanes are together may run these lanes.
+    /// Whether the variant for converged warps may run these lanes.
     #[inline]
     fn is_converged(&self, warp: &Warp, lanes: u32) -> bool {
         warp.converged && lanes == u32::MAX && self.in_halves
     }
 
-    /// Operations of the block that lanes of a warp may enter at `pc`; 0 if there is none.
+    /// Operations that a slice must have room for to enter at `pc`; 0 if there is no entry.
     #[inline]
     pub fn block(&self, warp: &Warp, At { pc, lanes, .. }: At) -> u32 {
         let variant = &self.variants[usize::from(self.is_converged(warp, lanes))];
         variant.as_ref().map_or(0, |variant| variant.region.block(pc))
     }
 
-    /// A warp has executed so many operations.
+    /// Counts the operations of a warp in the interpreter.
     pub fn count(&mut self, warp: &Warp, executed: u64) {
         if self.variants[0].is_none() && !self.is_converged(warp, warp.live) {
             self.missed += executed;
         }
     }
 
-    /// Fills the state that code reads of the lanes that run next.
-    #[inline(always)]
-    fn begin(&mut self, running: Running) {
-        let Running { lanes, live, reconverge, spin_limit, converged, may_diverge, backward, steps, end } =
-            running;
-        let state = &mut self.state;
-        (state.lanes, state.live) = (lanes, live);
-        (state.reconverge, state.spin_limit) = (reconverge, spin_limit);
-        (state.converged, state.may_diverge) = (converged, may_diverge);
-        (state.backward, state.diverged) = (backward, 0);
-        (state.steps, state.end) = (steps, end);
-    }
-
     /// Runs the lanes of a group from the entry at `pc` until the interpreter has to go on, at the program counter that it
-    /// gives, and not beyond the resume where the group may meet another.
+    /// returns, and not beyond the place where the group may reconverge with another.
     pub fn enter<O: BlockObserver>(
         &mut self,
         warp: &mut Warp,
         cx: &mut Cx<'_, O>,
         regs: Regs,
         At { pc, lanes, .. }: At,
-        meet: u32,
+        reconverge: u32,
         end: u64,
     ) -> Result<u32, Raised> {
         let converged = self.is_converged(warp, lanes);
         let spin_limit = warp.spin_limit();
-        self.begin(Running {
+        let running = Running {
             lanes,
             live: warp.live,
-            reconverge: meet,
+            reconverge,
             spin_limit,
             converged: converged.into(),
             may_diverge: warp.is_in_order().into(),
             backward: warp.backward,
             steps: warp.steps,
             end,
-        });
-        let next = self.go(converged.into(), warp, cx, regs, pc)?;
+        };
+        let next = self.run(converged.into(), running, warp, cx, regs, pc)?;
         if converged {
             warp.converged = self.state.converged != 0;
             warp.backward = self.state.backward;
@@ -249,32 +215,55 @@ impl<'s> CodeEntry<'s> {
         Ok(next)
     }
 
-    /// The same for a warp whose lanes are converged, if there is an entry where it is.
-    #[inline]
-    pub fn pass<O: BlockObserver>(
+    /// Runs a slice of a warp, as far as there is code. `None` if the interpreter has to begin it, or to go on with it.
+    #[inline(always)]
+    pub fn run_slice<O: BlockObserver>(
         &mut self,
         resume: &mut Resume,
         warp: &mut Warp,
         cx: &mut Cx<'_, O>,
-        end: u64,
-    ) -> Result<(), Raised> {
+    ) -> Result<Option<SliceEnd>, Raised> {
         let which = usize::from(resume.converged != 0);
         let block = self.variants[which].as_ref().map_or(0, |variant| variant.region.block(resume.pc));
-        if block == 0 || resume.steps + u64::from(block) > end {
-            return Ok(());
+        if block == 0 || u64::from(block) > SLICE {
+            return Ok(None);
         }
-        self.begin(Running::resumed(resume, end));
+        let end = resume.steps + SLICE;
+        let running = Running {
+            lanes: resume.lanes,
+            // The only group of its warp: there is none to reconverge with, or to wait for.
+            live: resume.lanes,
+            reconverge: u32::MAX,
+            spin_limit: u32::MAX,
+            converged: resume.converged,
+            may_diverge: resume.may_diverge,
+            backward: resume.backward,
+            steps: resume.steps,
+            end,
+        };
         // SAFETY: the rows are those of the warp's first frame.
         let regs = unsafe { Regs::new(resume.rows) };
-        resume.pc = self.go(which, warp, cx, regs, resume.pc)?;
-        resume.compact = (resume.compact || which == 1) && self.state.diverged == 0;
-        (resume.backward, resume.diverged) = (self.state.backward, (self.state.diverged, self.state.behind));
-        resume.converged = self.state.converged;
-        resume.steps = self.state.steps;
-        Ok(())
+        let pc = self.run(which, running, warp, cx, regs, resume.pc)?;
+        let state = &self.state;
+        resume.pc = pc;
+        resume.compact = (resume.compact || which == 1) && state.diverged == 0;
+        (resume.backward, resume.diverged) = (state.backward, (state.diverged, state.behind));
+        (resume.converged, resume.steps) = (state.converged, state.steps);
+        if resume.steps == end {
+            return Ok(None);
+        }
+        let Some(ended) = self.cache.end(cx.launch, resume) else { return Ok(None) };
+        if O::INSTRUCTIONS {
+            cx.observer.instruction(At { pc, warp: warp.index, lanes: resume.lanes });
+        }
+        resume.steps += 1;
+        if ended == SliceEnd::Exit {
+            resume.state = WarpState::Exited;
+        }
+        Ok(Some(ended))
     }
 
-    /// Writes all lanes of registers of which code for warps whose lanes are converged has left some.
+    /// Writes all lanes of registers of which code for converged warps has stored some.
     pub fn expand(&self, regs: Regs, pc: u32) {
         if let Some(variant) = &self.variants[1] {
             // SAFETY: they are of a frame of the function for which the code was made.
@@ -282,11 +271,12 @@ impl<'s> CodeEntry<'s> {
         }
     }
 
-    /// Runs the code from the entry at `pc`, with the state that the caller has set.
-    #[inline]
-    fn go<O: BlockObserver>(
+    /// Fills the state that differs from one run of the code to the next, and runs it from the entry at `pc`.
+    #[inline(always)]
+    fn run<O: BlockObserver>(
         &mut self,
         which: usize,
+        running: Running,
         warp: &mut Warp,
         cx: &mut Cx<'_, O>,
         regs: Regs,
@@ -295,39 +285,30 @@ impl<'s> CodeEntry<'s> {
         if O::COUNTS {
             self.count_by(which, cx.observer);
         }
-        self.state.progress = 0;
-        let ran = self.run(which, warp, cx, regs, pc);
-        cx.block.progress += self.state.progress;
-        ran
-    }
-
-    /// Runs the code, with the state that the caller has set but for the registers.
-    #[inline(always)]
-    fn run<O: BlockObserver>(
-        &mut self,
-        which: usize,
-        warp: &mut Warp,
-        cx: &mut Cx<'_, O>,
-        regs: Regs,
-        pc: u32,
-    ) -> Result<u32, Raised> {
         let CodeEntry { variants, state, frees, .. } = self;
+        let Some(variant) = &variants[which] else { return Ok(pc) };
         let now = cx.device.frees();
         if now != *frees {
             *frees = now;
             state.sites = cx.device.sites(sites(variants));
         }
-        let Some(variant) = &variants[which] else { return Ok(pc) };
         let mut back = Back { variant, warp, cx, regs, raised: None };
         state.rows = regs.rows();
+        (state.lanes, state.live) = (running.lanes, running.live);
+        (state.reconverge, state.spin_limit) = (running.reconverge, running.spin_limit);
+        (state.converged, state.may_diverge) = (running.converged, running.may_diverge);
+        (state.backward, state.diverged) = (running.backward, 0);
+        (state.steps, state.end, state.progress) = (running.steps, running.end, 0);
         state.back = (&raw mut back).cast();
         // SAFETY: the code was made for the function that runs in this frame, and `pc` is one of its entries; a `Compiler`
         // promises what the code does.
         let next = unsafe { (variant.region.run)(state, pc - variant.region.start) };
-        back.raised.map_or(Ok(next), Err)
+        let raised = back.raised;
+        cx.block.progress += state.progress;
+        raised.map_or(Ok(next), Err)
     }
 
-    /// Has the code that runs next count in its tables.
+    /// Has a variant count in its tables.
     fn count_by<O: BlockObserver>(&mut self, which: usize, observer: &mut O) {
         if self.last == Some(which) {
             return;
@@ -342,7 +323,46 @@ impl<'s> CodeEntry<'s> {
     }
 }
 
-/// How many resumes the code has that remember an allocation.
+/// Number of sites that the code of any variant uses.
 fn sites(variants: &[Option<EntryVariant<'_>>]) -> usize {
     variants.iter().flatten().map(|variant| variant.region.sites).max().unwrap_or(0)
+}
+
+/// Cache: how a slice ends at `pc`, while all warps agree.
+struct EndCache {
+    pc: u32,
+    end: Option<SliceEnd>,
+    /// Warps may come to different barriers there.
+    differs: bool,
+}
+
+impl EndCache {
+    const NOTHING: EndCache = EndCache { pc: u32::MAX, end: None, differs: false };
+
+    /// How the slice of a warp ends where code has left it; `None` if it does not.
+    #[inline(always)]
+    fn end(&mut self, launch: &LaunchContext<'_>, resume: &Resume) -> Option<SliceEnd> {
+        if self.pc != resume.pc || self.differs {
+            *self = Self::of(launch, resume);
+        }
+        self.end
+    }
+
+    #[inline(never)]
+    fn of(launch: &LaunchContext<'_>, &Resume { pc, lanes, rows, .. }: &Resume) -> Self {
+        let op = &launch.code.ops[pc as usize];
+        let mut differs = false;
+        let end = match &op.kind {
+            _ if op.guard.slot != NONE => None,
+            OpKind::Return | OpKind::Exit => Some(SliceEnd::Exit),
+            OpKind::Barrier(barrier) if is_plain(launch, pc) => {
+                let any = Variant { counted: false, converged: false };
+                differs = Function::new(launch.code, launch.kernel.function, any).constant(barrier.id, 1).is_none();
+                // SAFETY: the rows are those of the frame of the kernel's function, as `Resume::of` found.
+                barrier_id(unsafe { Regs::new(rows) }, barrier, lanes).ok().map(SliceEnd::Barrier)
+            }
+            _ => None,
+        };
+        EndCache { pc, end, differs }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::block_state::BlockState;
 use super::context::LaunchContext;
-use super::converged::Resume;
+use super::resume::Resume;
 use super::warp::Warp;
 use crate::form::op::{CollectiveKind, OpKind};
 use crate::form::program::{AddressForm, Code, Init, LaneMask, SharedSize};

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-use super::block::{Block, BlockStop};
+use super::block::Block;
 use super::compiled::CodeEntry;
 use super::context::LaunchContext;
 use super::limits::cluster_blocks;
 use super::schedule::Schedule;
+use super::scheduler::{BlockStop, Surroundings};
 use crate::Gpu;
 use crate::fault::Fault;
 use crate::launch::Launch;
@@ -22,10 +23,10 @@ use crate::observer::{BlockInfo, BlockObserver, LaunchObserver};
 use merge::{Merge, Tally};
 use team::{GRACE, Team};
 
-/// Operations of a block before another resident block has its turn.
-const BLOCK_QUANTUM: u64 = 1 << 17;
+/// Operations of a block's slice: another resident block runs next.
+const BLOCK_SLICE: u64 = 1 << 17;
 /// The same where blocks wait for each other by design.
-const COOPERATIVE_QUANTUM: u64 = 1 << 14;
+const COOPERATIVE_SLICE: u64 = 1 << 14;
 /// The same where a block may have been interrupted for which all others wait.
 const SHORT_SLICE: u64 = 1 << 12;
 /// Blocks that one thread keeps going when blocks do not end by themselves.
@@ -228,7 +229,6 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
         let at = place_in(index, self.shape);
         team.place = place;
         team.grace = GRACE;
-        team.done.iter_mut().for_each(|d| *d = false);
         let threads = launch.threads() as u32;
         let size = launch.cluster.map(|d| d.max(1));
         for (rank, block) in team.blocks.iter_mut().enumerate() {
@@ -258,35 +258,35 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
     ) -> Result<bool, Box<Fault>> {
         let several = team.blocks.len() > 1;
         let slice = match self.context.launch.cooperative || several {
-            true => COOPERATIVE_QUANTUM,
-            false if self.schedule.is_calm() => BLOCK_QUANTUM,
+            true => COOPERATIVE_SLICE,
+            false if self.schedule.is_calm() => BLOCK_SLICE,
             false => SHORT_SLICE,
         };
-        team.shared.clear();
-        team.shared.extend(team.blocks.iter_mut().map(|b| b.shared_memory(self.context)));
-        let mut stuck = 0;
-        let mut running = 0;
-        for place in 0..team.blocks.len() {
-            let i = match several {
-                true => self.schedule.order(place as u64, team.blocks.len() as u64, team.place) as usize,
+        let Team { blocks, shared, state, .. } = team;
+        shared.clear();
+        shared.extend(blocks.iter_mut().map(|block| block.shared_memory(self.context)));
+        let mut around = Surroundings { launch: self.context, cluster: shared, team: state, device };
+        let (mut stuck, mut running) = (0, 0);
+        for place in 0..blocks.len() {
+            let rank = match several {
+                true => self.schedule.order(place as u64, blocks.len() as u64, team.place) as usize,
                 false => 0,
             };
-            if team.done[i] {
+            let block = &mut blocks[rank];
+            if block.has_ended() {
                 continue;
             }
             running += 1;
-            let block = &mut team.blocks[i];
             if self.is_suspicious() {
                 block.state.watch.get_or_insert_default();
             }
             let (before, progress) = (block.counted, block.state.progress);
-            let stop = block.run(self.context, &team.shared, &mut team.state, (device, entry), slice)?;
+            let stop = block.run(&mut around, entry, slice)?;
             block.counted = block.executed;
             let steps = block.counted - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
                 tally.instructions += steps;
-                team.done[i] = true;
-                if tally.instructions >= BLOCK_QUANTUM {
+                if tally.instructions >= BLOCK_SLICE {
                     let total = self.count(tally);
                     self.watch(block, total)?;
                 }
@@ -297,20 +297,14 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
             if block.state.progress != progress {
                 self.progressed(total);
             }
-            match stop {
-                BlockStop::Finished => team.done[i] = true,
-                BlockStop::Stuck => stuck += 1,
-                BlockStop::MovedAndStuck | BlockStop::EndOfSlice => {}
-            }
+            stuck += u32::from(stop == BlockStop::Stuck);
             self.watch(block, total)?;
         }
-        if stuck > 0
-            && stuck == running
-            && let Some(block) = team.blocks.iter().zip(&team.done).find_map(|(b, done)| (!done).then_some(b))
-        {
-            return Err(block.deadlock(self.context));
+        let left = blocks.iter().find(|block| !block.has_ended());
+        match left {
+            Some(block) if stuck > 0 && stuck == running => Err(block.deadlock(self.context)),
+            left => Ok(left.is_none()),
         }
-        Ok(team.done.iter().all(|&d| d))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compiled;
 use super::context::{Compiles, LaunchContext};
-use super::converged::in_halves;
+use super::resume::in_halves;
 use super::frame::FrameReset;
 use super::grid::Grid;
 use super::limits::{check, cluster_blocks, with_clusters};

@@ -1,7 +1,7 @@
 //! Running a decoded program.
 //!
-//! [`launch`] checks the launch; the threads of the [`pool`] take its blocks from the [`grid`]; [`block`] runs a block's warps in turn;
-//! [`warp`] keeps a warp's groups of lanes; [`run`] is the interpreter's loop.
+//! [`launch`] checks the launch; the threads of the [`pool`] take its blocks from the [`grid`]; the [`scheduler`] gives the warps of
+//! a [`block`] slices, which [`compiled`] code or the [`interpreter`] runs; a [`warp`] has groups of lanes.
 
 mod access;
 pub(crate) mod asynchronous;
@@ -14,12 +14,12 @@ pub(crate) mod cluster;
 mod collective;
 mod compiled;
 pub(crate) mod context;
-mod converged;
 mod direct;
 pub(crate) mod extension;
 pub(crate) mod fragments;
 mod frame;
 mod grid;
+mod interpreter;
 mod launch;
 mod limits;
 mod load_store;
@@ -29,8 +29,9 @@ pub(crate) mod mbarrier;
 mod pool;
 mod printf;
 mod reach;
-mod run;
+mod resume;
 mod schedule;
+mod scheduler;
 mod spin;
 pub(crate) mod stack;
 mod system;

@@ -110,17 +110,6 @@ pub(crate) struct Warp {
     pub backward: u32,
 }
 
-/// Why a warp stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// Its share of operations is used up.
-    EndOfSlice,
-    /// No group can go on by itself.
-    Blocked,
-    /// All lanes have exited.
-    Finished,
-}
-
 impl Warp {
     pub fn new(index: u32, live: u32, local_limit: u32, most_rows: usize) -> Self {
         Warp {

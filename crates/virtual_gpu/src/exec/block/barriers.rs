@@ -2,41 +2,43 @@
 
 use super::Block;
 use crate::exec::context::{LaunchContext, Raise, raise};
-use crate::exec::converged::WarpState;
-use crate::exec::run::Raised;
-use crate::exec::warp::{Group, Stop, Wait};
+use crate::exec::interpreter::Raised;
+use crate::exec::resume::WarpState;
+use crate::exec::warp::{Group, Wait};
 use crate::fault::FaultKind;
 use crate::form::op::{BarrierKind, BarrierOp, OpKind};
 use crate::form::registers::lanes_of;
 use crate::observer::{At, BarrierStep, BlockObserver};
 
 impl<O: BlockObserver> Block<O> {
-    /// Counts a warp at its barrier when all its lanes have come, and opens the barriers that are complete. True if
-    /// some lane may go on.
-    pub(super) fn settle(
+    /// Counts a warp all lanes of which have come to a barrier. Whether some lane may go on.
+    #[inline(always)]
+    pub(in crate::exec) fn arrive(
         &mut self,
         launch: &LaunchContext<'_>,
-        turn: usize,
-        stop: Stop,
+        index: usize,
+        id: u32,
     ) -> Result<bool, Raised> {
-        let mut moved = false;
-        // The barriers that may be complete now: that of the warp, or any that waited for one that has ended.
-        let mut changed = if stop == Stop::Finished { self.state.awaited } else { 0 };
-        if self.warps[turn].live != 0
-            && self.warps[turn].arrived.is_none()
-            && let Some(id) = self.warps[turn].at_barrier()
-        {
-            moved |= self.arrive(launch, turn, id)?;
-            changed = 1 << id;
-        }
-        Ok(self.open_complete(launch, changed) | moved)
+        let passed = match &mut self.resumes[index].state {
+            // Compiled code stops at plain barriers only.
+            state @ WarpState::Ready => {
+                *state = WarpState::AtBarrier(id);
+                false
+            }
+            _ => self.arrive_by_groups(launch, index, id)?,
+        };
+        self.state.barriers[id as usize].arrived += 32;
+        self.state.awaited |= 1 << id;
+        Ok(self.open_complete(launch, 1 << id) | passed)
     }
 
     /// Opens those of some barriers, a bit each, that are complete. Whether there were any.
+    #[inline(always)]
     pub(in crate::exec) fn open_complete(&mut self, launch: &LaunchContext<'_>, changed: u32) -> bool {
+        let warps = self.warps.len() as u32 - self.finished;
         let mut moved = false;
         for id in lanes_of(changed).map(|id| id as u32) {
-            if self.barriers_complete(id) {
+            if self.state.barriers[id as usize].is_complete(warps) {
                 self.open(launch, id);
                 self.state.progress += 1;
                 moved = true;
@@ -45,12 +47,15 @@ impl<O: BlockObserver> Block<O> {
         moved
     }
 
-    fn barriers_complete(&self, id: u32) -> bool {
-        self.state.barriers[id as usize].is_complete(self.warps.len() as u32 - self.finished)
-    }
-
-    fn arrive(&mut self, launch: &LaunchContext<'_>, turn: usize, id: u32) -> Result<bool, Raised> {
-        let warp = &mut self.warps[turn];
+    /// Has the groups of an interpreted warp arrive. Whether some of them go on at once.
+    #[inline(never)]
+    fn arrive_by_groups(
+        &mut self,
+        launch: &LaunchContext<'_>,
+        index: usize,
+        id: u32,
+    ) -> Result<bool, Raised> {
+        let warp = &mut self.warps[index];
         let barrier = &mut self.state.barriers[id as usize];
         let mut waits = false;
         let mut passed = Vec::new();
@@ -97,8 +102,6 @@ impl<O: BlockObserver> Block<O> {
                 }
             }
         }
-        barrier.arrived += 32;
-        self.state.awaited |= 1 << id;
         if waits {
             warp.arrived = Some(id);
         }
@@ -111,18 +114,18 @@ impl<O: BlockObserver> Block<O> {
     }
 
     /// Lets the warps that wait at a barrier go on.
+    #[inline(never)]
     fn open(&mut self, launch: &LaunchContext<'_>, id: u32) {
         let barrier = std::mem::take(&mut self.state.barriers[id as usize]);
         self.state.awaited &= !(1 << id);
         for resume in &mut self.resumes {
-            if resume.stage == WarpState::AtBarrier(id) {
-                resume.stage = WarpState::Ready;
+            if resume.state == WarpState::AtBarrier(id) {
+                resume.state = WarpState::Ready;
                 resume.pc += 1;
             }
         }
-        for (turn, warp) in self.warps.iter_mut().enumerate() {
-            let is_odd = self.resumes.get(turn).is_none_or(|resume| resume.stage == WarpState::Irregular);
-            if !is_odd || warp.arrived != Some(id) {
+        for (warp, resume) in self.warps.iter_mut().zip(&self.resumes) {
+            if resume.state != WarpState::Irregular || warp.arrived != Some(id) {
                 continue;
             }
             warp.arrived = None;

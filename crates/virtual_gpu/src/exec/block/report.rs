@@ -2,15 +2,15 @@
 
 use super::Block;
 use crate::exec::context::{LaunchContext, raise};
-use crate::exec::run::Raised;
+use crate::exec::interpreter::Raised;
 use crate::exec::warp::Wait;
 use crate::fault::{Fault, FaultKind, is_library};
 use crate::observer::BlockObserver;
 
 impl<O: BlockObserver> Block<O> {
     /// Says of a fault where it was.
-    pub(super) fn fault(&self, launch: &LaunchContext<'_>, turn: usize, raised: Raised) -> Box<Fault> {
-        let warp = &self.warps[turn];
+    pub(in crate::exec) fn fault(&self, launch: &LaunchContext<'_>, index: usize, raised: Raised) -> Box<Fault> {
+        let warp = &self.warps[index];
         let lane = raised.raise.lane;
         let mut fault = launch.fault(self.state.index, warp.index, raised.pc, *raised.raise);
         // A library's function that is not inlined, such as one that reports panics: who called it is worth knowing.
@@ -29,9 +29,9 @@ impl<O: BlockObserver> Block<O> {
         // Warps that wait alike share a line: a block has up to 32 of them, and most often one place.
         let mut waits: Vec<(String, Vec<u32>)> = Vec::new();
         let mut first = None;
-        for (turn, warp) in self.warps.iter().enumerate() {
+        for (index, warp) in self.warps.iter().enumerate() {
             for group in &warp.groups {
-                first.get_or_insert((turn, group.pc, group.mask));
+                first.get_or_insert((index, group.pc, group.mask));
                 let what = match group.wait {
                     Wait::Barrier(id) => format!("for barrier {id}"),
                     Wait::Members(mask) => {
@@ -63,8 +63,8 @@ impl<O: BlockObserver> Block<O> {
             };
             report += &format!("  barrier {id}: {} of {expected} threads have arrived\n", barrier.arrived);
         }
-        let (turn, pc, mask) = first.unwrap_or((0, 0, 1));
-        self.fault(launch, turn, Raised { raise: raise(FaultKind::Deadlock(report), mask), pc })
+        let (index, pc, mask) = first.unwrap_or((0, 0, 1));
+        self.fault(launch, index, Raised { raise: raise(FaultKind::Deadlock(report), mask), pc })
     }
 
     fn born(&self, launch: &LaunchContext<'_>, warp: u32) -> u32 {
@@ -74,9 +74,9 @@ impl<O: BlockObserver> Block<O> {
 
     /// A fault that is no operation's own, at the place where the block is now.
     pub fn stopped(&self, launch: &LaunchContext<'_>, kind: FaultKind) -> Box<Fault> {
-        let at = self.groups().next().map(|(turn, group)| (turn, group.pc, group.mask));
-        let (turn, pc, mask) = at.unwrap_or((0, 0, 1));
-        self.fault(launch, turn, Raised { raise: raise(kind, mask), pc })
+        let at = self.groups().next().map(|(index, group)| (index, group.pc, group.mask));
+        let (index, pc, mask) = at.unwrap_or((0, 0, 1));
+        self.fault(launch, index, Raised { raise: raise(kind, mask), pc })
     }
 }
 

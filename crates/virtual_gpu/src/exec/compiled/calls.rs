@@ -2,7 +2,7 @@
 
 use super::EntryVariant;
 use crate::exec::context::{Cx, Step};
-use crate::exec::run::Raised;
+use crate::exec::interpreter::Raised;
 use crate::exec::warp::Warp;
 use crate::exec::{access, atomic, collective, extension, load_store};
 use crate::form::access::SpaceOperand;

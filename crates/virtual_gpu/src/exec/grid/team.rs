@@ -16,7 +16,6 @@ pub(super) struct Team<B> {
     pub blocks: Vec<Block<B>>,
     /// Their shared memory.
     pub shared: Vec<SharedMemory>,
-    pub done: Vec<bool>,
     /// Whether the schedule put it behind all others, those that have not started among them.
     pub behind: bool,
     pub state: ClusterState,
@@ -31,7 +30,6 @@ impl<B: BlockObserver> Team<B> {
             place: 0,
             blocks: (0..size).map(|_| Block::new()).collect(),
             shared: Vec::new(),
-            done: vec![false; size],
             behind: false,
             state: ClusterState::default(),
             grace: GRACE,

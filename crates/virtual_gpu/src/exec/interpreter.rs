@@ -2,10 +2,11 @@
 
 use super::compiled::CodeEntry;
 use super::context::{Cx, Raise, Step, raise};
-use super::warp::{Group, Stop, Wait, Warp, split_off};
+use super::scheduler::SliceEnd;
+use super::warp::{Group, Wait, Warp, split_off};
 use super::{atomic, call, collective, extension, load_store, system};
 use crate::fault::FaultKind;
-use crate::form::op::{BarrierOp, DynamicSpecial, Guard, Op, OpKind};
+use crate::form::op::{BarrierOp, DynamicSpecial, Guard, OpKind};
 use crate::form::program::Code;
 use crate::form::registers::{NONE, Regs};
 use crate::form::values::Operands;
@@ -26,13 +27,13 @@ fn guarded(guard: Guard, mask: u32, regs: Regs) -> u32 {
     mask & (unsafe { regs.predicate(guard.slot) } ^ guard.invert)
 }
 
-/// Runs a warp until it has executed `end` operations, or cannot go on.
+/// Runs a warp until its slice ends, at the latest when it has executed `end` operations.
 pub(crate) fn run<O: BlockObserver>(
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,
     entry: &mut Option<&mut CodeEntry<'_>>,
     end: u64,
-) -> Result<Stop, Raised> {
+) -> Result<SliceEnd, Raised> {
     let code = cx.launch.code;
     let evaluations = &cx.launch.evaluations.0;
     'pick: loop {
@@ -43,7 +44,11 @@ pub(crate) fn run<O: BlockObserver>(
             }
         }
         let Some((running, meet)) = picked else {
-            return Ok(if warp.live == 0 { Stop::Finished } else { Stop::Blocked });
+            return Ok(match warp.at_barrier() {
+                _ if warp.live == 0 => SliceEnd::Exit,
+                Some(id) if warp.arrived.is_none() => SliceEnd::Barrier(id),
+                _ => SliceEnd::Blocked,
+            });
         };
         let Group { frame, mut pc, mask, .. } = warp.groups[running];
         let alone = warp.groups.len() == 1;
@@ -55,11 +60,11 @@ pub(crate) fn run<O: BlockObserver>(
                     if !alone {
                         warp.rotate(running);
                     }
-                    return Ok(Stop::EndOfSlice);
+                    return Ok(SliceEnd::Expired);
                 }
                 continue 'pick;
             }
-            // Which of several groups has the next turn depends on the operation that a turn ends with.
+            // Which of several groups runs next depends on the operation that the slice ends with.
             let most = if alone { end } else { end - 1 };
             if let Some(entry) = entry
                 && let at = (At { pc, warp: warp.index, lanes: mask })
@@ -74,17 +79,6 @@ pub(crate) fn run<O: BlockObserver>(
                         continue 'pick;
                     }
                     if alone {
-                        if warp.steps < end
-                            && let SliceEnd::Barrier(id) = slice_end(&code.ops[pc as usize], regs, mask)
-                        {
-                            if O::INSTRUCTIONS {
-                                cx.observer.instruction(At { pc, ..at });
-                            }
-                            warp.steps += 1;
-                            warp.groups[running].pc = pc;
-                            warp.groups[running].wait = Wait::Barrier(id);
-                            return Ok(Stop::Blocked);
-                        }
                         continue;
                     }
                     // It may have passed others, or met one.
@@ -280,7 +274,7 @@ pub(crate) fn run<O: BlockObserver>(
                             warp.rotate(running);
                             continue 'pick;
                         }
-                        return Ok(Stop::EndOfSlice);
+                        return Ok(SliceEnd::Expired);
                     }
                 }
                 OpKind::Nop => pc += 1,
@@ -304,7 +298,7 @@ pub(crate) fn run<O: BlockObserver>(
                                 warp.rotate(running);
                                 continue 'pick;
                             }
-                            return Ok(Stop::EndOfSlice);
+                            return Ok(SliceEnd::Expired);
                         }
                         Step::Retry => {
                             warp.vain += 1;
@@ -320,39 +314,17 @@ pub(crate) fn run<O: BlockObserver>(
     }
 }
 
-/// The running group goes on at `pc` when others had their turn.
+/// Ends the slice: the running group goes on at `pc` in the next one.
 #[cold]
-fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> Stop {
+fn interrupted(warp: &mut Warp, running: usize, pc: u32) -> SliceEnd {
     warp.groups[running].pc = pc;
     if warp.groups.len() > 1 {
         warp.rotate(running);
     }
-    Stop::EndOfSlice
+    SliceEnd::Expired
 }
 
-/// What the turn of a lone group ends with.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum SliceEnd {
-    /// All its lanes wait at this barrier.
-    Barrier(u32),
-    /// All its lanes exit, or return.
-    Exit,
-    No,
-}
-
-/// What an operation behind compiled ones ends the turn with, if it is as plain as most: what the interpreter's loop would come
-/// to in some more turns.
-#[inline]
-pub(super) fn slice_end(op: &Op, regs: Regs, mask: u32) -> SliceEnd {
-    match &op.kind {
-        _ if op.guard.slot != NONE => SliceEnd::No,
-        OpKind::Return | OpKind::Exit => SliceEnd::Exit,
-        OpKind::Barrier(barrier) => barrier_id(regs, barrier, mask).map_or(SliceEnd::No, SliceEnd::Barrier),
-        _ => SliceEnd::No,
-    }
-}
-
-fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32, Box<Raise>> {
+pub(super) fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32, Box<Raise>> {
     // SAFETY: the slot is a 32-bit register of the function.
     let id: u32 = unsafe { regs.get(op.id, active.trailing_zeros() as usize) };
     if id < 16 {

@@ -1,0 +1,128 @@
+//! Where the warps of a block that runs in compiled code stand between slices.
+//!
+//! Most slices begin where a block begins or behind a barrier, and end at a barrier or at the exit, with all lanes converged. A block
+//! of eight warps has tens of kilobytes of registers, so a whole [`Warp`] is no longer in the cache when its slice comes. What such
+//! slices need of it is a [`Resume`]; the warp is [restored](Block::restore) when the interpreter goes on with it.
+
+use super::block::Block;
+use super::compiled::CodeEntry;
+use super::context::LaunchContext;
+use super::warp::{Group, Wait, Warp};
+use crate::form::op::{BarrierKind, OpKind};
+use crate::form::registers::{NONE, Regs, Row};
+use crate::observer::BlockObserver;
+
+/// The position of a warp between two slices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Resume {
+    pub state: WarpState,
+    pub pc: u32,
+    pub lanes: u32,
+    /// [`State::converged`](crate::jit::State::converged).
+    pub converged: u32,
+    /// [`State::may_diverge`](crate::jit::State::may_diverge).
+    pub may_diverge: u32,
+    /// Operations that the warp has executed.
+    pub steps: u64,
+    /// The rows of its first frame.
+    pub rows: *mut Row,
+    /// Some registers are stored for some lanes only: see [`CodeEntry::expand`].
+    pub compact: bool,
+    /// [`State::backward`](crate::jit::State::backward).
+    pub backward: u32,
+    /// Lanes that have diverged from others, and where these wait.
+    pub diverged: (u32, u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WarpState {
+    /// All its lanes can go on, at one program counter of the kernel's own function.
+    Ready,
+    /// They have arrived at a plain barrier.
+    AtBarrier(u32),
+    Exited,
+    /// The [`Warp`] alone knows.
+    Irregular,
+}
+
+impl<O: BlockObserver> Block<O> {
+    /// Takes the positions of all warps from the warps.
+    pub(super) fn save_all(&mut self, launch: &LaunchContext<'_>, compiled: bool) {
+        let Block { warps, resumes, .. } = self;
+        resumes.clear();
+        resumes.extend(warps.iter_mut().map(|warp| Resume::of(warp, launch, compiled)));
+    }
+
+    /// Moves the position of a warp into the warp.
+    pub(super) fn restore(&mut self, index: usize, entry: &CodeEntry<'_>) {
+        let (resume, warp) = (&mut self.resumes[index], &mut self.warps[index]);
+        let Resume { state, pc, steps, converged, rows, compact, backward, diverged, .. } = *resume;
+        resume.state = WarpState::Irregular;
+        if state == WarpState::Irregular {
+            return;
+        }
+        if compact && state != WarpState::Exited {
+            // SAFETY: `Resume::of` found the rows of the frame of the kernel's function.
+            entry.expand(unsafe { Regs::new(rows) }, pc);
+        }
+        warp.converged &= converged != 0;
+        warp.steps = steps;
+        let (wait, arrived) = match state {
+            WarpState::AtBarrier(id) => (Wait::Barrier(id), Some(id)),
+            WarpState::Exited => {
+                resume.state = WarpState::Exited;
+                return warp.finish();
+            }
+            WarpState::Ready | WarpState::Irregular => (Wait::Nothing, None),
+        };
+        warp.arrived = arrived;
+        warp.backward = backward;
+        (warp.groups[0].pc, warp.groups[0].wait) = (pc, wait);
+        if let (lanes @ 1.., behind) = diverged {
+            warp.diverge(lanes, pc, behind);
+        }
+    }
+}
+
+impl Resume {
+    /// The position of a warp, for `compiled` code or the interpreter alone.
+    pub fn of(warp: &mut Warp, launch: &LaunchContext<'_>, compiled: bool) -> Self {
+        let whole = warp.converged && warp.live == u32::MAX && in_halves(launch.launch.block);
+        let (state, pc, lanes) = match warp.groups[..] {
+            _ if warp.live == 0 => (WarpState::Exited, 0, 0),
+            _ if !compiled => (WarpState::Irregular, 0, 0),
+            [Group { frame: 0, wait: Wait::Nothing, pc, mask, .. }] => (WarpState::Ready, pc, mask),
+            [Group { frame: 0, wait: Wait::Barrier(id), pc, mask, .. }]
+                if warp.arrived == Some(id) && is_plain(launch, pc) =>
+            {
+                (WarpState::AtBarrier(id), pc, mask)
+            }
+            _ => (WarpState::Irregular, 0, 0),
+        };
+        Resume {
+            state,
+            pc,
+            lanes,
+            converged: whole.into(),
+            may_diverge: (warp.converged || warp.is_in_order()).into(),
+            steps: warp.steps,
+            rows: warp.rows.as_mut_ptr(),
+            compact: false,
+            backward: warp.backward,
+            diverged: (0, 0),
+        }
+    }
+}
+
+/// Whether the threads of half a warp are always neighbours in one row of the block.
+pub(super) fn in_halves([x, y, z]: [u32; 3]) -> bool {
+    x.is_multiple_of(16) || y == 1 && z == 1
+}
+
+/// Whether an operation is a barrier of all threads of the block that only waits.
+pub(super) fn is_plain(launch: &LaunchContext<'_>, pc: u32) -> bool {
+    match &launch.code.ops[pc as usize].kind {
+        OpKind::Barrier(op) => op.kind == BarrierKind::Sync && op.threads == NONE && op.predicate == NONE,
+        _ => false,
+    }
+}
