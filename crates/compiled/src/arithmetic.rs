@@ -70,7 +70,7 @@ pub fn integers(w: &Writer<'_>, ty: ScalarType) -> Option<Integers> {
     Some(integers_of(w, bits, matches!(ty, S16 | S32 | S64)))
 }
 
-/// Integers of so many bits in the lanes that the current operation computes.
+/// Integers of a width in the lanes that the current operation computes.
 pub fn integers_of(w: &Writer<'_>, bits: u32, signed: bool) -> Integers {
     let &Types { halves, words, longs, .. } = w.types();
     let (ty, one) = match bits {

@@ -1,23 +1,21 @@
-//! Which parts of a function run without the interpreter, and which registers are live where.
+//! Basic blocks of a function, their regions, and live registers.
 //!
-//! The function is divided into blocks. An operation that only the interpreter can do is a block of its own; all other
-//! blocks consist of compiled operations, and end before a branch, or where another block begins. The blocks of a loop form
-//! an *island*: between its entries and exits registers need not be in the frame. A block that is in no loop runs once:
-//! it is an island by itself. What it reads and writes goes through the frame, which costs a few accesses; larger islands,
-//! of all blocks that lead into each other, would have each of their registers loaded and stored at each of their entries
-//! and exits. They took LLVM up to six times as long, for kernels that were no faster.
+//! An operation that only the interpreter can do is a block of its own. All other blocks consist of compiled operations, and end
+//! before a branch, or where another block begins. The blocks of a loop, a strongly connected component, are a *region*: between
+//! its entries and side exits registers are LLVM values. A block in no loop is a region by itself: it reads and writes the frame,
+//! which costs a few accesses. Larger regions would load and store each of their registers at each entry and exit; they took
+//! LLVM up to six times as long, for kernels that were no faster.
 //!
-//! Code for warps whose lanes are together has larger ones all the same, with one entry and no way back: a block joins the island
-//! that all ways to it come from. Whoever enters it has room for all of its operations, so it is left at its end only, or where
-//! the group splits.
+//! Code for converged warps has larger regions, with one entry and without a cycle: a block joins the region of all its
+//! predecessors. An entry needs room for all operations of such a region, so it is left at its end only, or where the group diverges.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use virtual_gpu::jit::{CollectiveKind, Function, Guard, Instruction, Kind, NONE, Slot};
 
-/// Maximum operations per block, so that it fits into a warp's share of operations.
+/// Most operations of a block, so that it fits into a slice.
 const LONGEST: u32 = 128;
-/// The same of an island that blocks have joined.
+/// Most operations of a region that blocks have joined.
 const LONGEST_JOINED: u32 = 256;
 
 /// How a register is stored.
@@ -60,11 +58,11 @@ pub struct Block {
     /// Compiled operations, without the branch.
     pub body: u32,
     pub end: End,
-    pub island: usize,
+    pub region: usize,
     /// Registers live at its start.
-    pub alive: Set,
+    pub live: Set,
     /// Registers live at its branch.
-    pub alive_at_branch: Set,
+    pub live_at_branch: Set,
 }
 
 impl Block {
@@ -79,11 +77,12 @@ impl Block {
     }
 }
 
+/// Blocks that run without the interpreter between an entry and a side exit.
 #[derive(Debug, Clone)]
-pub struct Island {
-    /// Registers its blocks name.
+pub struct Region {
+    /// Registers that its blocks name.
     pub named: BTreeSet<Slot>,
-    /// Whether no way leads back to a block of it.
+    /// It has no cycle.
     straight: bool,
     /// Its first block, the others, and the operations of all.
     head: usize,
@@ -93,7 +92,7 @@ pub struct Island {
 
 pub struct Blocks {
     pub blocks: Vec<Block>,
-    pub islands: Vec<Island>,
+    pub regions: Vec<Region>,
     /// All registers of compiled operations, except those that stay in the frame.
     pub shapes: BTreeMap<Slot, Shape>,
 }
@@ -170,16 +169,16 @@ impl Blocks {
                 start,
                 body,
                 end: kind,
-                island: i,
-                alive: none.clone(),
-                alive_at_branch: none,
+                region: i,
+                live: none.clone(),
+                live_at_branch: none,
             });
         }
-        let mut made = Blocks { blocks, islands: Vec::new(), shapes: shapes(function, &starts)? };
-        made.find_alive(function);
-        made.find_islands(function);
+        let mut made = Blocks { blocks, regions: Vec::new(), shapes: shapes(function, &starts)? };
+        made.find_live(function);
+        made.find_regions(function);
         if function.is_converged() {
-            made.join_islands(function);
+            made.join_regions(function);
         }
         Some(made)
     }
@@ -193,8 +192,8 @@ impl Blocks {
         self.blocks.binary_search_by_key(&pc, |block| block.start).ok()
     }
 
-    /// Where a block leads to, and whether it may also fall through.
-    pub fn next(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
+    /// The successors of a block.
+    pub fn successors(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
         let block = &self.blocks[i];
         let step = function.step(block.behind().min(function.range().end - 1));
         let always = step.guard.slot == NONE;
@@ -218,141 +217,141 @@ impl Blocks {
         next
     }
 
-    /// Where a block leads to without the interpreter.
-    fn onwards(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
+    /// The successors that are compiled.
+    fn compiled_successors(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
         match self.blocks[i].end {
             End::Interpreter => Vec::new(),
             _ => {
-                let mut next = self.next(function, i);
+                let mut next = self.successors(function, i);
                 next.retain(|&next| !matches!(self.blocks[next].end, End::Interpreter));
                 next
             }
         }
     }
 
-    /// Where a block leads to on its island.
-    pub fn ways(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
-        let mut ways = self.onwards(function, i);
-        ways.retain(|&next| self.blocks[next].island == self.blocks[i].island);
-        ways
+    /// The successors in its region.
+    pub fn successors_in_region(&self, function: &Function<'_>, i: usize) -> Vec<usize> {
+        let mut successors = self.compiled_successors(function, i);
+        successors.retain(|&next| self.blocks[next].region == self.blocks[i].region);
+        successors
     }
 
-    /// Whether a block is an island by itself, and no way leads back to it there.
+    /// Whether a block is a region by itself, without a cycle.
     pub fn is_alone(&self, i: usize) -> bool {
-        self.is_straight(i) && self.islands[self.blocks[i].island].joined == 0
+        self.is_straight(i) && self.regions[self.blocks[i].region].joined == 0
     }
 
-    /// Whether no way leads back to a block of the same island.
+    /// Whether the region of a block has no cycle.
     pub fn is_straight(&self, i: usize) -> bool {
-        self.islands[self.blocks[i].island].straight
+        self.regions[self.blocks[i].region].straight
     }
 
-    /// Whether an island may be entered at a block of it.
+    /// Whether code may be entered at a block.
     pub fn is_entry(&self, i: usize) -> bool {
-        let island = &self.islands[self.blocks[i].island];
-        !island.straight || island.head == i
+        let region = &self.regions[self.blocks[i].region];
+        !region.straight || region.head == i
     }
 
-    /// Operations for which whoever enters at a block must have room.
+    /// Operations that a slice must have room for to enter at a block.
     pub fn room(&self, i: usize) -> u32 {
-        let island = &self.islands[self.blocks[i].island];
-        if island.straight { island.length } else { self.blocks[i].whole() }
+        let region = &self.regions[self.blocks[i].region];
+        if region.straight { region.length } else { self.blocks[i].whole() }
     }
 
     /// Registers live behind a block's operations.
-    pub fn alive_after(&self, function: &Function<'_>, i: usize) -> Set {
-        let mut alive = self.blocks[i].alive_at_branch.clone();
-        for next in self.next(function, i) {
-            alive.add(&self.blocks[next].alive);
+    pub fn live_after(&self, function: &Function<'_>, i: usize) -> Set {
+        let mut live = self.blocks[i].live_at_branch.clone();
+        for next in self.successors(function, i) {
+            live.add(&self.blocks[next].live);
         }
-        alive
+        live
     }
 
-    fn find_alive(&mut self, function: &Function<'_>) {
+    fn find_live(&mut self, function: &Function<'_>) {
         let count = self.blocks.len();
-        let next: Vec<Vec<usize>> = (0..count).map(|i| self.next(function, i)).collect();
+        let next: Vec<Vec<usize>> = (0..count).map(|i| self.successors(function, i)).collect();
         let everywhere = shuffled(function);
         let mut changed = true;
         while changed {
             changed = false;
             for i in (0..count).rev() {
-                let mut alive = everywhere.clone();
+                let mut live = everywhere.clone();
                 for &next in &next[i] {
-                    alive.add(&self.blocks[next].alive);
+                    live.add(&self.blocks[next].live);
                 }
                 let block = &mut self.blocks[i];
                 if let End::Branch { guard, .. } = block.end {
-                    alive.insert(guard.slot);
-                    block.alive_at_branch.add(&alive);
+                    live.insert(guard.slot);
+                    block.live_at_branch.add(&live);
                 }
                 let last = if let End::Interpreter = block.end { block.start + 1 } else { block.behind() };
                 for pc in (block.start..last).rev() {
-                    pass(&function.step(pc), &mut alive);
+                    pass(&function.step(pc), &mut live);
                 }
-                alive.add(&everywhere);
-                changed |= block.alive.add(&alive);
+                live.add(&everywhere);
+                changed |= block.live.add(&live);
             }
         }
     }
 
-    /// Makes an island of each loop, and of each block that is in none.
-    fn find_islands(&mut self, function: &Function<'_>) {
-        let onwards: Vec<Vec<usize>> = (0..self.blocks.len()).map(|i| self.onwards(function, i)).collect();
+    /// Makes a region of each loop, and of each block that is in none.
+    fn find_regions(&mut self, function: &Function<'_>) {
+        let onwards: Vec<Vec<usize>> =
+            (0..self.blocks.len()).map(|i| self.compiled_successors(function, i)).collect();
         let mut numbers = HashMap::new();
         for (i, first) in loops(&onwards).into_iter().enumerate() {
             let next = numbers.len();
             let number = *numbers.entry(first).or_insert(next);
-            let new = Island { named: BTreeSet::new(), straight: true, head: i, joined: 0, length: 0 };
-            self.islands.resize(numbers.len(), new);
-            let (block, island) = (&mut self.blocks[i], &mut self.islands[number]);
-            block.island = number;
-            island.straight &= first == i && !onwards[i].contains(&i);
-            island.length += block.whole();
+            let new = Region { named: BTreeSet::new(), straight: true, head: i, joined: 0, length: 0 };
+            self.regions.resize(numbers.len(), new);
+            let (block, region) = (&mut self.blocks[i], &mut self.regions[number]);
+            block.region = number;
+            region.straight &= first == i && !onwards[i].contains(&i);
+            region.length += block.whole();
             if let End::Branch { guard, .. } = block.end
                 && guard.slot != NONE
             {
-                island.named.insert(guard.slot);
+                region.named.insert(guard.slot);
             }
             for pc in block.start..block.behind() {
                 let step = function.step(pc);
                 let guard = Some(step.guard.slot).filter(|&slot| slot != NONE);
-                island
+                region
                     .named
                     .extend(step.reads.iter().chain(step.writes).map(|touched| touched.0).chain(guard));
             }
         }
     }
 
-    /// Has straight blocks join the island that all ways to them come from.
-    fn join_islands(&mut self, function: &Function<'_>) {
+    /// Has straight blocks join the region of all their predecessors.
+    fn join_regions(&mut self, function: &Function<'_>) {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.blocks.len()];
         for i in 0..self.blocks.len() {
-            self.next(function, i).into_iter().for_each(|next| before[next].push(i));
+            self.successors(function, i).into_iter().for_each(|next| before[next].push(i));
         }
         for i in 1..self.blocks.len() {
-            let (own, whole) = (self.blocks[i].island, self.blocks[i].whole());
+            let (own, whole) = (self.blocks[i].region, self.blocks[i].whole());
             let goes_on = |from: usize| from < i && !matches!(self.blocks[from].end, End::Interpreter);
             let Some(&first) = before[i].first() else { continue };
-            let other = self.blocks[first].island;
+            let other = self.blocks[first].region;
             let joins = !matches!(self.blocks[i].end, End::Interpreter)
                 && self.is_alone(i)
                 && self.is_straight(first)
-                && before[i].iter().all(|&from| goes_on(from) && self.blocks[from].island == other)
-                && self.islands[other].length + whole <= LONGEST_JOINED;
+                && before[i].iter().all(|&from| goes_on(from) && self.blocks[from].region == other)
+                && self.regions[other].length + whole <= LONGEST_JOINED;
             if joins {
-                let named = std::mem::take(&mut self.islands[own].named);
-                let island = &mut self.islands[other];
-                island.named.extend(named);
-                island.joined += 1;
-                island.length += whole;
-                self.blocks[i].island = other;
+                let named = std::mem::take(&mut self.regions[own].named);
+                let region = &mut self.regions[other];
+                region.named.extend(named);
+                region.joined += 1;
+                region.length += whole;
+                self.blocks[i].region = other;
             }
         }
     }
 }
 
-/// The first block of the loop that each block is in, or the block itself: from each block of a loop a way leads to each
-/// other.
+/// The first block of the strongly connected component of each block.
 fn loops(onwards: &[Vec<usize>]) -> Vec<usize> {
     let reached = |from: usize| {
         let mut reached = vec![false; onwards.len()];
@@ -371,18 +370,18 @@ fn loops(onwards: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// From the registers live after an operation to those live before it.
-fn pass(step: &Instruction<'_>, alive: &mut Set) {
+fn pass(step: &Instruction<'_>, live: &mut Set) {
     // An operation that a guard may skip does not certainly write.
     if step.guard.slot == NONE {
-        step.writes.iter().for_each(|write| alive.remove(write.0));
+        step.writes.iter().for_each(|write| live.remove(write.0));
     } else {
-        alive.insert(step.guard.slot);
+        live.insert(step.guard.slot);
     }
-    step.reads.iter().for_each(|read| alive.insert(read.0));
-    step.mentioned.iter().for_each(|&slot| alive.insert(slot));
+    step.reads.iter().for_each(|read| live.insert(read.0));
+    step.mentioned.iter().for_each(|&slot| live.insert(slot));
 }
 
-/// What lanes hand each other. A shuffle may name a lane that is elsewhere, and gets what that lane's register holds.
+/// Sources of shuffles. They are live everywhere: a shuffle may read the register of a lane that is elsewhere.
 fn shuffled(function: &Function<'_>) -> Set {
     let mut found = Set::none(function.rows());
     for pc in function.range() {
@@ -407,7 +406,7 @@ fn leaders(function: &Function<'_>) -> Vec<u32> {
                 starts.extend([pc, pc + 1]);
                 starts.extend(targets);
             }
-            // Whether all lanes are here is asked where a block begins.
+            // A block tests at its start whether all lanes are here.
             Kind::Collective(_) => {
                 starts.insert(pc);
             }

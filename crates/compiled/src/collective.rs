@@ -1,5 +1,4 @@
-//! What lanes do together, as IR: shuffles and votes. All lanes of the member mask are here: [`ready`] asks for it where a
-//! block begins.
+//! Shuffles and votes as IR. All lanes of the member mask are here: [`ready`] tests that where a block begins.
 
 use virtual_gpu::jit::{CollectiveKind, CollectiveOp, Guard, NONE, ShuffleMode};
 

@@ -1,4 +1,4 @@
-//! What code counts for an observer, if it has to: see [`virtual_gpu::counting`]. Nothing of this is in code that need not count.
+//! Counters in the code of launches that are observed: see [`virtual_gpu::counting`].
 //!
 //! A run of operations takes two additions in memory. An access to shared memory by whole vectors takes one, since what it costs
 //! follows from the distance of the warp's halves, which is compared once for a family. One to global memory is logged.
@@ -12,7 +12,7 @@ use virtual_gpu::observer::MemorySpace;
 
 use crate::families::{Family, bytes};
 use crate::values::{LONGS, Misfit};
-use crate::vectors::Way;
+use crate::vectors::Pattern;
 use crate::writer::Writer;
 
 /// Accesses of fewer bytes a lane cost more or less by where in a bank's word they begin, too.
@@ -86,9 +86,9 @@ impl Writer<'_> {
             return None;
         }
         let counter = self.counter(Counter::Run(run));
-        let lanes = match self.region.clone() {
+        let lanes = match self.predicate.clone() {
             None => "%lanes_in_sum".to_owned(),
-            Some(region) => self.count_of(&region.mask),
+            Some(predicate) => self.count_of(&predicate.mask),
         };
         self.change("add", counter, 0, "1");
         self.change("add", counter, 1, &lanes);
@@ -165,14 +165,14 @@ impl Writer<'_> {
         &mut self,
         op: &MemoryOp,
         pc: u32,
-        way: Way,
+        pattern: Pattern,
         distance: Option<u32>,
         first: &[String; 2],
     ) {
         if !self.function.is_counted() {
             return;
         }
-        let step = if way == Way::Row { bytes(op) } else { 0 };
+        let step = if pattern == Pattern::Consecutive { bytes(op) } else { 0 };
         let counter = match (distance, op.space) {
             (Some(distance), _) => Counter::Halves { pc, step, distance },
             (None, SpaceOperand::In(space @ MemorySpace::Const)) => Counter::Plain(space),

@@ -79,8 +79,7 @@ pub fn bytes(op: &MemoryOp) -> u32 {
     op.width * op.data.len() as u32
 }
 
-/// Whether the code has a way for it. Nobody else reaches a block's shared memory meanwhile, so there it is all the same whether an
-/// access is volatile.
+/// Whether an access has code. No other thread reaches a block's shared memory meanwhile, so volatile accesses to it are plain.
 fn is_reached(op: &MemoryOp) -> bool {
     let is_plain = op.order == Order::Weak
         || op.order == Order::Volatile && op.space == SpaceOperand::In(MemorySpace::Shared);

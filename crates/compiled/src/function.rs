@@ -7,40 +7,39 @@ use virtual_gpu::counting::Counter;
 use virtual_gpu::jit::{Compact, Function, Kind, NONE, Slot, State};
 
 use crate::blocks::{Block, Blocks, End, Set, Shape};
-use crate::crossing::{Crossing, Entry, Written};
 use crate::families::{self, Family};
+use crate::if_conversion::{self, IfConversion};
 use crate::lanes::{LaneFact, NoWrap};
+use crate::live_edges::{Entry, LiveEdges, LiveOuts};
 use crate::loops::Loop;
-use crate::regions::Region;
 use crate::values::{BITS, LONGS, Misfit, WORDS};
 use crate::widths::Width;
 use crate::writer::Writer;
-use crate::{arithmetic, collective, memory, regions, rows};
+use crate::{arithmetic, collective, memory, rows};
 
 /// The IR of a function.
 pub struct Made {
     pub text: String,
-    /// By program counter: for how many operations whoever enters there must have room.
+    /// By program counter: operations that a slice must have room for at an entry; 0 where there is none.
     pub entries: Box<[u32]>,
-    /// Where blocks start.
+    /// The blocks' first program counters.
     pub starts: Box<[u32]>,
-    /// Registers of which only some lanes are in the frame where code is left.
+    /// Registers that the code stores for some of their lanes only.
     pub compact: Box<[Compact]>,
-    /// Those of them that are alive, where blocks and their branches start.
+    /// Those of them that are live at the start of blocks and at their branches.
     pub compact_at: Box<[(u32, Box<[Compact]>)]>,
     pub sites: usize,
     pub counters: Vec<Counter>,
 }
 
-/// Where code is left for the interpreter: the island that is left, and the program counter; what may have been written by
-/// then.
-type Exits = BTreeMap<(usize, u32), Written>;
+/// Side exits, by region and program counter, with their live-outs.
+type SideExits = BTreeMap<(usize, u32), LiveOuts>;
 
-/// The blocks of a function, and what crosses between them and the frame.
+/// The blocks of a function, the live-ins and live-outs of its regions, and the side exits.
 struct Plan {
     blocks: Blocks,
-    crossing: Crossing,
-    exits: Exits,
+    live_edges: LiveEdges,
+    exits: SideExits,
 }
 
 /// Writes the IR of a function; `None` if there is nothing to compile, or if registers are used in unsupported ways.
@@ -49,9 +48,9 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     let start = function.range().start;
     let mut entries = vec![0; function.range().len()].into_boxed_slice();
     for (number, block) in blocks.blocks.iter().enumerate() {
-        // What is a branch alone would be left where it was entered, if the group splits there.
+        // A block that is only a branch would be left at once where the group diverges.
         let goes_on = block.body > 0
-            || regions::end_of(function, block.start).is_some()
+            || if_conversion::end_of(function, block.start).is_some()
             || blocks.room(number) > block.whole();
         if goes_on && blocks.is_entry(number) {
             entries[(block.start - start) as usize] = blocks.room(number);
@@ -62,8 +61,8 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     }
     let shapes = blocks.shapes.clone();
     let mut writer = Writer::new(*function, &shapes, wide);
-    let crossing = Crossing::of(function, &blocks);
-    let mut plan = Plan { blocks, crossing, exits: Exits::new() };
+    let live_edges = LiveEdges::of(function, &blocks);
+    let mut plan = Plan { blocks, live_edges, exits: SideExits::new() };
     head(&mut writer, &plan, name, &entries);
     for number in 0..plan.blocks.blocks.len() {
         if !matches!(plan.blocks.blocks[number].end, End::Interpreter) {
@@ -73,14 +72,14 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     tail(&mut writer, &plan).ok()?;
     let starts = plan.blocks.blocks.iter().map(|block| block.start).collect();
     let compact = writer.compact();
-    let alive = |set: &Set| compact.iter().copied().filter(|compact| set.has(compact.slot)).collect();
+    let live = |set: &Set| compact.iter().copied().filter(|compact| set.has(compact.slot)).collect();
     let mut compact_at = Vec::new();
     for block in &plan.blocks.blocks {
-        compact_at.push((block.start, alive(&block.alive)));
+        compact_at.push((block.start, live(&block.live)));
         if block.body > 0
             && let End::Branch { .. } = block.end
         {
-            compact_at.push((block.behind(), alive(&block.alive_at_branch)));
+            compact_at.push((block.behind(), live(&block.live_at_branch)));
         }
     }
     let compact_at = compact_at.into();
@@ -95,9 +94,9 @@ pub fn write(function: &Function<'_>, name: &str, wide: bool) -> Option<Made> {
     })
 }
 
-/// The ways in: registers that are alive come from the frame.
+/// Writes the entries: live-ins are loaded from the frame.
 fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
-    let Plan { blocks, crossing, .. } = plan;
+    let Plan { blocks, live_edges, .. } = plan;
     w.line(format_args!("define i32 @{name}(ptr noalias %state, i32 %entry) #0 {{"));
     let of_group = [
         ("lanes", offset_of!(State, lanes), "i32"),
@@ -138,7 +137,7 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
     w.line(format_args!("%table = alloca {WORDS}"));
     w.line(format_args!("%several = alloca [4 x {LONGS}]"));
     w.begin_counting();
-    regions::begin(w, blocks);
+    if_conversion::declare(w, blocks);
     for (&slot, &shape) in &blocks.shapes {
         let ty = w.kept_type(slot, shape);
         w.line(format_args!("%r{slot} = alloca {ty}"));
@@ -161,12 +160,12 @@ fn head(w: &mut Writer<'_>, plan: &Plan, name: &str, entries: &[u32]) {
             continue;
         }
         w.label(&format!("in{}", block.start));
-        let behind = crossing.entry(number) == Entry::Behind;
+        let behind = live_edges.entry(number) == Entry::Resumed;
         w.line(format_args!("store i1 {behind}, ptr %behind"));
-        for &slot in &blocks.islands[block.island].named {
+        for &slot in &blocks.regions[block.region].named {
             if let Some(shape) = w.shape(slot)
-                && block.alive.has(slot)
-                && crossing.loads(number, slot)
+                && block.live.has(slot)
+                && live_edges.loads(number, slot)
             {
                 let (ty, value) = (w.kept_type(slot, shape), w.load_from_frame(slot, shape));
                 w.line(format_args!("store {ty} {value}, ptr %r{slot}"));
@@ -200,7 +199,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         });
     }
     if let Some(can) = can {
-        let (run, out) = (w.name("run"), plan.leave(number, start, false));
+        let (run, out) = (w.name("run"), plan.side_exit(number, start, false));
         w.line(format_args!("br i1 {can}, label %{run}, label %{out}, !prof !0"));
         w.label(&run);
     }
@@ -210,7 +209,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         if w.function.is_converged()
             && let Some(condition) = w.uniformity.condition(pc)
         {
-            leave_unless(w, plan, number, pc, condition, &before)?;
+            guard_no_wrap(w, plan, number, pc, condition, &before)?;
         }
         operation(w, pc, families.get(&pc).copied())?;
     }
@@ -219,7 +218,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
         plan.settle(w, number)?;
         w.line(format_args!("store i64 {steps}, ptr %steps"));
         w.count_run(start..behind);
-        let next = plan.way(number, behind);
+        let next = plan.edge(number, behind);
         w.line(format_args!("br label %{next}"));
         return Ok(());
     };
@@ -231,27 +230,27 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     w.line(format_args!("store i64 {steps}, ptr %steps"));
     let counted = w.count_run(start..start + whole);
     let taken = w.name("taken");
-    // Where the branch is left to the interpreter it has not been run yet.
+    // The branch is left to the interpreter, and not counted as run.
     let stay = w.name("stay");
     if guard.slot == NONE {
         w.line(format_args!("br label %{taken}"));
     } else {
-        let (not_all, passed) = (w.name("not_all"), plan.way(number, pc + 1));
+        let (not_all, passed) = (w.name("not_all"), plan.edge(number, pc + 1));
         let all = w.set(format_args!("icmp eq i32 {mask}, %lanes"));
         w.line(format_args!("br i1 {all}, label %{taken}, label %{not_all}"));
         w.label(&not_all);
         let none = w.set(format_args!("icmp eq i32 {mask}, 0"));
-        match Region::behind(&w.function, &plan.blocks, number) {
-            Some(region) => {
+        match IfConversion::of(&w.function, &plan.blocks, number) {
+            Some(converted) => {
                 let split = w.name("split");
                 w.line(format_args!("br i1 {none}, label %{passed}, label %{split}"));
                 w.label(&split);
-                region.write(w, &plan.blocks, number, &mask, &stay)?;
-                let mut end = plan.way(number, region.end);
+                converted.write(w, &plan.blocks, number, &mask, &stay)?;
+                let mut end = plan.edge(number, converted.end);
                 if !plan.blocks.is_alone(number) {
-                    // Whatever any of its blocks has written.
-                    for inner in region.blocks.clone() {
-                        end = plan.way(inner, region.end);
+                    // Any of its blocks may have written.
+                    for inner in converted.blocks.clone() {
+                        end = plan.edge(inner, converted.end);
                     }
                 }
                 w.line(format_args!("br label %{end}"));
@@ -260,16 +259,16 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
                 let split = w.name("split");
                 w.line(format_args!("br i1 {none}, label %{passed}, label %{split}"));
                 w.label(&split);
-                let kept = plan.crossing.written(number, true).anywhere;
+                let kept = plan.live_edges.written(number, true).general;
                 turning.write(w, &plan.blocks, number, (&mask, &stay, &kept))?;
                 w.line(format_args!("br label %{passed}"));
             }
-            // Some go and some do not: the interpreter makes two groups of them.
+            // The group diverges: the interpreter makes two groups of it.
             None => w.line(format_args!("br i1 {none}, label %{passed}, label %{stay}")),
         }
     }
     w.label(&taken);
-    let to = plan.way(number, target);
+    let to = plan.edge(number, target);
     // A lone group may go back as often as it likes.
     let is_counted = target <= pc && !w.function.is_converged();
     if is_counted {
@@ -283,7 +282,7 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     }
     w.line(format_args!("br label %{to}"));
     if guard.slot != NONE || is_counted {
-        let out = plan.leave(number, pc, true);
+        let out = plan.side_exit(number, pc, true);
         w.label(&stay);
         let steps = w.set(format_args!("sub i64 {steps}, 1"));
         w.line(format_args!("store i64 {steps}, ptr %steps"));
@@ -293,8 +292,8 @@ fn body(w: &mut Writer<'_>, plan: &mut Plan, number: usize) -> Result<(), Misfit
     Ok(())
 }
 
-/// Leaves before an operation whose result is not what it is expected to be, for the code that expects nothing.
-fn leave_unless(
+/// Writes a guard before an operation: where its result wraps, code for diverged warps goes on.
+fn guard_no_wrap(
     w: &mut Writer<'_>,
     plan: &mut Plan,
     number: usize,
@@ -322,7 +321,7 @@ fn leave_unless(
     }
     let converged = w.field(offset_of!(State, converged));
     w.line(format_args!("store i32 0, ptr {converged}"));
-    let out = plan.leave(number, pc, true);
+    let out = plan.side_exit(number, pc, true);
     w.line(format_args!("br label %{out}"));
     w.label(&fine);
     w.recall(known);
@@ -330,38 +329,37 @@ fn leave_unless(
 }
 
 impl Plan {
-    /// The label of what comes after a block: another of its island, or the way out.
-    fn way(&mut self, from: usize, pc: u32) -> String {
-        let island = self.blocks.blocks[from].island;
+    /// The label of the edge to `pc`: a block of the same region, or a side exit.
+    fn edge(&mut self, from: usize, pc: u32) -> String {
+        let region = self.blocks.blocks[from].region;
         match self.blocks.at(pc) {
-            Some(block) if !matches!(block.end, End::Interpreter) && block.island == island => {
+            Some(block) if !matches!(block.end, End::Interpreter) && block.region == region => {
                 format!("b{pc}")
             }
-            _ => self.leave(from, pc, true),
+            _ => self.side_exit(from, pc, true),
         }
     }
 
-    /// Has the registers that a block wrote where the next one finds them. If that is the frame, they go there once for all
-    /// ways out.
+    /// Stores the registers that a block wrote where its successors find them.
     fn settle(&self, w: &mut Writer<'_>, number: usize) -> Result<(), Misfit> {
         match self.blocks.is_alone(number) {
-            true => w.settle_in_frame(Some(&self.blocks.alive_after(&w.function, number))),
+            true => w.settle_in_frame(Some(&self.blocks.live_after(&w.function, number))),
             false => w.settle(),
         }
     }
 
-    /// The label of a way out, from before a block's operations or from behind them.
-    fn leave(&mut self, from: usize, pc: u32, after: bool) -> String {
-        let island = self.blocks.blocks[from].island;
-        // What a block that is alone wrote has gone back already.
-        let written = self.crossing.written(from, after && !self.blocks.is_alone(from));
-        match self.exits.get_mut(&(island, pc)) {
+    /// The label of a side exit, from before a block's operations or `after` them.
+    fn side_exit(&mut self, from: usize, pc: u32, after: bool) -> String {
+        let region = self.blocks.blocks[from].region;
+        // A block that is alone has stored its results already.
+        let written = self.live_edges.written(from, after && !self.blocks.is_alone(from));
+        match self.exits.get_mut(&(region, pc)) {
             Some(known) => known.add(&written),
             None => {
-                self.exits.insert((island, pc), written);
+                self.exits.insert((region, pc), written);
             }
         }
-        format!("out{island}_{pc}")
+        format!("out{region}_{pc}")
     }
 }
 
@@ -398,39 +396,39 @@ pub fn operation(w: &mut Writer<'_>, pc: u32, family: Option<Family>) -> Result<
     }
 }
 
-/// The ways out: what was written and is alive goes back to the frame, in the group's lanes.
+/// Writes the side exits: live-outs are stored to the frame, in the group's lanes.
 fn tail(w: &mut Writer<'_>, plan: &Plan) -> Result<(), Misfit> {
     let Plan { blocks, exits, .. } = plan;
-    let island = |number: usize| &blocks.islands[number].named;
+    let region = |number: usize| &blocks.regions[number].named;
     for (&(number, pc), written) in exits {
         w.label(&format!("out{number}_{pc}"));
         let at_branch = blocks.blocks.iter().find(|block| block.behind() == pc && block.start != pc);
-        let alive = match (blocks.at(pc), at_branch) {
-            (Some(block), _) => Some(&block.alive),
-            (None, Some(block)) => Some(&block.alive_at_branch),
+        let live = match (blocks.at(pc), at_branch) {
+            (Some(block), _) => Some(&block.live),
+            (None, Some(block)) => Some(&block.live_at_branch),
             (None, None) => None,
         };
         let kept = |written: &Set| -> Vec<Slot> {
-            let is_kept = |slot: Slot| written.has(slot) && alive.is_none_or(|alive| alive.has(slot));
-            island(number).iter().copied().filter(|&slot| is_kept(slot)).collect()
+            let is_kept = |slot: Slot| written.has(slot) && live.is_none_or(|live| live.has(slot));
+            region(number).iter().copied().filter(|&slot| is_kept(slot)).collect()
         };
         let next = match blocks.at(pc) {
-            Some(block) if block.island != number && !matches!(block.end, End::Interpreter) => {
-                Next::Island(pc)
+            Some(block) if block.region != number && !matches!(block.end, End::Interpreter) => {
+                Next::Region(pc)
             }
             _ => Next::Interpreter(pc),
         };
-        let anywhere = kept(&written.anywhere);
-        let behind = written.behind.as_ref().map(kept).filter(|behind| behind.len() < anywhere.len());
+        let general = kept(&written.general);
+        let behind = written.resumed.as_ref().map(kept).filter(|behind| behind.len() < general.len());
         if let Some(behind) = behind {
             let (few, all) = (w.name("few"), w.name("all"));
             let is_behind = w.set(format_args!("load i1, ptr %behind"));
             w.line(format_args!("br i1 {is_behind}, label %{few}, label %{all}"));
             w.label(&few);
-            keep(w, &behind, &next)?;
+            store_live_outs(w, &behind, &next)?;
             w.label(&all);
         }
-        keep(w, &anywhere, &next)?;
+        store_live_outs(w, &general, &next)?;
     }
     w.label("failed");
     w.line(format_args!("ret i32 0"));
@@ -439,33 +437,32 @@ fn tail(w: &mut Writer<'_>, plan: &Plan) -> Result<(), Misfit> {
         w.text += &scattered.text();
     }
     let width = if w.wide { 512 } else { 256 };
-    // What lies on the stack is as long as a cache line, and would else take two of them, or two pages.
+    // A vector on the stack is as long as a cache line, and would else take two of them, or two pages.
     for (number, more) in [(0, "alignstack=64 \"probe-stack\"=\"inline-asm\""), (1, "noinline")] {
         w.line(format_args!(
             "attributes #{number} = {{ nounwind {more} \"prefer-vector-width\"=\"{width}\" \"min-legal-vector-width\"=\"{width}\" }}"
         ));
     }
-    // What is nearly always so, and what hardly ever.
     w.line(format_args!("!0 = !{{!\"branch_weights\", i32 2000, i32 1}}"));
     w.line(format_args!("!1 = !{{!\"branch_weights\", i32 1, i32 2000}}"));
     Ok(())
 }
 
-/// What runs on where an island is left.
+/// The code behind a side exit.
 enum Next {
-    Island(u32),
+    Region(u32),
     Interpreter(u32),
 }
 
-/// Writes registers to the frame, and goes on.
-fn keep(w: &mut Writer<'_>, slots: &[Slot], next: &Next) -> Result<(), Misfit> {
+/// Stores registers to the frame, and goes on.
+fn store_live_outs(w: &mut Writer<'_>, slots: &[Slot], next: &Next) -> Result<(), Misfit> {
     for &slot in slots {
         if let Some(shape) = w.shape(slot) {
             w.keep_slot(slot, shape)?;
         }
     }
     let pc = match next {
-        Next::Island(pc) => {
+        Next::Region(pc) => {
             w.line(format_args!("br label %in{pc}"));
             return Ok(());
         }

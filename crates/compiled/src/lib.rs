@@ -4,21 +4,21 @@
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `blocks` | which operations run together without the interpreter, and which registers are live between them |
-//! | `crossing` | which registers are loaded where code is entered, and stored where it is left |
+//! | `blocks` | basic blocks, their regions, and live registers |
+//! | `live_edges` | live-ins and live-outs of regions |
 //! | `function` | a function as LLVM IR: entries and exits, blocks, and the branches between them |
-//! | `regions` | short parts over which a group may split and meet again, under a mask |
-//! | `loops` | loops that some lanes leave before others, under a mask |
+//! | `if_conversion` | short forward branches at which a group diverges, as predicated code |
+//! | `loops` | divergent loops as predicated code |
 //! | `writer` | the text in progress |
 //! | `values` | registers: the current value of each, and the IR for reading and writing them |
 //! | `arithmetic`, `floats`, `compare`, `convert` | one operation as IR |
 //! | `memory` | loads, stores and atomics as IR |
-//! | `families` | which of them are tested together, and the memory that they may reach |
-//! | `vectors` | those that access consecutive addresses, or one |
-//! | `widths` | registers of which one or two lanes tell all others |
-//! | `rows` | registers that rise from lane to lane |
-//! | `lanes` | which of them are expected to access consecutive addresses, or one |
-//! | `scattered` | functions for those that access any addresses |
+//! | `families` | accesses that are tested together, and the memory that they may reach |
+//! | `vectors` | accesses of consecutive addresses, or of one |
+//! | `lanes` | uniformity and stride analysis |
+//! | `widths` | uniform registers, computed for one lane or for one of each half |
+//! | `rows` | affine registers |
+//! | `scattered` | functions for accesses of any addresses |
 //! | `collective` | shuffles and votes as IR |
 //! | `counting` | what code counts for an observer |
 //! | `llvm` | IR → an object file |
@@ -35,18 +35,18 @@ mod collective;
 mod compare;
 mod convert;
 mod counting;
-mod crossing;
 mod families;
 mod floats;
 mod function;
+mod if_conversion;
 mod kept;
 mod lanes;
 mod link;
+mod live_edges;
 mod llvm;
 mod loops;
 mod memory;
 mod processor;
-mod regions;
 mod rows;
 mod scattered;
 mod values;
@@ -77,12 +77,12 @@ pub enum Unavailable {
     Llvm(String),
 }
 
-/// A kernel is interpreted for this many times its own length before someone checks whether its code was compiled
-/// earlier: about as long as the check takes, some microseconds per operation.
+/// A kernel is interpreted for this many times its own length before its code is looked up in the cache: about as long as
+/// that takes, some microseconds per operation.
 const LOOK_AFTER: u64 = 500;
-/// For this many operations for each of its own before it is compiled: about as long as that takes, 0.4 ms for each.
+/// The same before it is compiled: 0.4 ms for each operation.
 const COMPILE_AFTER: u64 = 40_000;
-/// What LLVM takes for each grows with their number, because of its register allocation: with so many it is twice as long.
+/// LLVM's time for an operation grows with their number, because of its register allocation: at this many it has doubled.
 const TWICE_AT: u64 = 500;
 /// Functions with more operations than this get fewer optimisations, which then take a third to half of the time.
 const SHORT: usize = 128;

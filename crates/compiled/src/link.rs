@@ -48,7 +48,7 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
-        // SAFETY: the pages belong to this value, and whoever runs their code keeps it.
+        // SAFETY: the pages belong to this value, which `CompiledRegion::code` keeps while their code runs.
         unsafe { libc::munmap(self.pages.cast(), self.bytes) };
     }
 }

@@ -1,12 +1,12 @@
-//! Loops from which some lanes of a warp go on before others, as code in which those that turn run under a mask.
+//! Divergent loops as predicated code: some lanes leave the loop before others.
 //!
-//! Where the lanes of a warp part at the branch that leads back, those that turn are at the lower program counter and run; the
-//! others wait behind the branch, where all are together again in the end. A group may go back a number of times while
-//! another waits (`State::backward`); before that is used up, or the share of operations, the code is left: with two groups.
+//! Where a warp diverges at the back edge, the lanes that iterate are at the lower program counter and run; the others wait behind
+//! the branch, where all reconverge. A group may go back a number of times while another waits (`State::backward`); before that is
+//! used up, or the slice, the code is left with two groups.
 //!
-//! In the other lanes registers stay as they are. So what the loop writes is kept in all lanes while it turns like that, even if it
-//! is told by few of them otherwise ([`crate::widths`]), and forgotten at the end: a register that something behind the loop reads
-//! has no such form if lanes may part there ([`crate::lanes`]).
+//! Registers keep their values in lanes that have left. So a register that the loop writes has all lanes while it runs predicated,
+//! also if its other lanes follow from a few ([`crate::widths`]), and is dropped at the end: a register that is read behind the
+//! loop is varying if the loop may diverge ([`crate::lanes`]).
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -14,15 +14,15 @@ use std::ops::Range;
 use virtual_gpu::jit::{Function, Kind, MOST_BACKWARD, NONE, Slot, State};
 
 use crate::blocks::{Blocks, End, Set, is_compiled};
-use crate::regions::UnderMasks;
+use crate::if_conversion::PredicatedBlocks;
 use crate::values::Misfit;
 use crate::writer::Writer;
 
-/// Operations of a loop, at most: all of them are compiled once more.
+/// Most operations of a loop: all of them are compiled once more.
 const LONGEST: u32 = 64;
 
-/// Where the loop begins that the branch at `pc` leads back to, if all ways in it go forward and nothing is left to the
-/// interpreter.
+/// The head of the loop whose back edge is the branch at `pc`, if there is no other back edge in it and all operations are
+/// compiled.
 pub fn start_of(function: &Function<'_>, pc: u32) -> Option<u32> {
     let step = function.step(pc);
     let Kind::Branch { target } = step.kind else { return None };
@@ -63,33 +63,33 @@ pub fn read_elsewhere(function: &Function<'_>, start: u32, pc: u32, written: &[S
 pub struct Loop {
     blocks: Range<usize>,
     start: u32,
-    /// The branch that leads back.
+    /// The back edge.
     pc: u32,
 }
 
 impl Loop {
-    /// The one that a block leads back to, in code for warps whose lanes are together.
+    /// The loop that a block ends, in code for converged warps.
     pub fn of(function: &Function<'_>, blocks: &Blocks, number: usize) -> Option<Self> {
         let block = &blocks.blocks[number];
         let End::Branch { .. } = block.end else { return None };
         let pc = block.behind();
         let start = start_of(function, pc).filter(|_| function.is_converged())?;
         let first = blocks.index(start)?;
-        let island = |i: usize| blocks.blocks[i].island;
-        let is_one = (first..number).all(|i| island(i) == island(number));
+        let region = |i: usize| blocks.blocks[i].region;
+        let is_one = (first..number).all(|i| region(i) == region(number));
         is_one.then_some(Loop { blocks: first..number + 1, start, pc })
     }
 
-    /// Registers that are kept in all lanes while the loop turns under a mask.
+    /// Compact registers that have all lanes while the loop runs predicated.
     fn shadowed(&self, w: &Writer<'_>) -> Vec<Slot> {
         let mut written = written(&w.function, self.start, self.pc);
         written.retain(|&slot| w.is_compact(slot));
         written
     }
 
-    /// Writes the code from the branch at which lanes part to where all are together again; `taken` are those that turn, some
-    /// and not all. All registers are settled. `stay` leaves the branch to the interpreter. Of the island, these registers may
-    /// be `kept` where the code is left.
+    /// Writes the predicated loop, from the back edge at which the warp diverges to the reconvergence; `taken` are the lanes that
+    /// iterate, some and not all. All registers are settled. `stay` leaves the branch to the interpreter. Side exits may store
+    /// the `kept` registers.
     pub fn write(
         &self,
         w: &mut Writer<'_>,
@@ -112,7 +112,7 @@ impl Loop {
         w.label(&format!("{name}_turn"));
         let steps = w.set(format_args!("load i64, ptr %steps"));
         let last = w.set(format_args!("add i64 {steps}, {length}"));
-        // One less than the share: whose turn comes after it depends on the groups that there are when it is used up.
+        // One less than the slice: the warp's next group depends on the groups that there are when the slice expires.
         let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
         let backward = w.set(format_args!("load i32, ptr %backward"));
         let patient = w.set(format_args!("icmp ult i32 {backward}, {}", MOST_BACKWARD - 1));
@@ -121,7 +121,7 @@ impl Loop {
         w.label(&format!("{name}_run"));
         let going = w.set(format_args!("load i32, ptr %going"));
         w.line(format_args!("store i32 0, ptr %going"));
-        let under = UnderMasks { blocks, range: self.blocks.clone(), name: name.clone() };
+        let under = PredicatedBlocks { blocks, range: self.blocks.clone(), name: name.clone() };
         under.begin(w, &going);
         under.write(w)?;
         let going = w.set(format_args!("load i32, ptr %going"));
@@ -133,14 +133,14 @@ impl Loop {
         w.line(format_args!("store i32 {backward}, ptr %backward"));
         w.line(format_args!("br label %{name}_turn"));
         w.label(&format!("{name}_leave"));
-        w.leave_region();
-        self.leave(w, &blocks.islands[blocks.blocks[number].island].named, kept, &shadowed)?;
+        w.end_predicated();
+        self.leave(w, &blocks.regions[blocks.blocks[number].region].named, kept, &shadowed)?;
         w.label(&format!("{name}_done"));
-        w.leave_region();
+        w.end_predicated();
         Ok(())
     }
 
-    /// Leaves the code with two groups: those that turn, and those that wait behind the branch.
+    /// Leaves the code with two groups: lanes that iterate, and lanes that wait behind the branch.
     fn leave<'s>(
         &self,
         w: &mut Writer<'_>,
@@ -157,7 +157,7 @@ impl Loop {
                 w.keep_slot(slot, shape)?;
             }
         }
-        // What is told by few lanes is written in all; then what has gone different ways meanwhile.
+        // All lanes of compact registers are stored first, then those that have diverged since.
         w.ask(offset_of!(State, expand), "");
         w.shadow_again(shadowed);
         for &slot in shadowed {

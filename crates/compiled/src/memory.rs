@@ -31,10 +31,10 @@ pub fn load(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>) 
     let is_sure = vectors::known_by(w, &family) != Width::All;
     let done = w.name("loaded");
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
-    if let Some((way, places, long)) = vectors::short(w, op, pc, &family, false)? {
+    if let Some((pattern, places, long)) = vectors::short(w, op, pc, &family, false)? {
         let mut values = Vec::new();
         for e in 0..op.data.len() as u32 {
-            values.push(vectors::load_element(w, op, way, &places, e));
+            values.push(vectors::load_element(w, op, pattern, &places, e));
         }
         found.push((values, w.turn(&done)));
         w.label(&long);
@@ -93,9 +93,9 @@ pub fn store(w: &mut Writer<'_>, op: &MemoryOp, pc: u32, family: Option<Family>)
     let is_sure = vectors::known_by(w, &family) != Width::All;
     let done = w.name("stored");
     let mut is_written = false;
-    if let Some((way, places, long)) = vectors::short(w, op, pc, &family, true)? {
+    if let Some((pattern, places, long)) = vectors::short(w, op, pc, &family, true)? {
         for half in 0..2 {
-            vectors::store_half(w, op, way, &places[half as usize], &values, half);
+            vectors::store_half(w, op, pattern, &places[half as usize], &values, half);
         }
         w.progress("1");
         w.turn(&done);

@@ -1,4 +1,4 @@
-//! Registers whose lanes rise by the same from lane to lane in each half, told by the first lanes.
+//! Affine registers: lanes that differ by a stride within each half, given by their first lanes.
 
 use virtual_gpu::jit::Slot;
 
@@ -7,8 +7,7 @@ use crate::values::Misfit;
 use crate::widths::Width;
 use crate::writer::Writer;
 
-/// For each half: whether the lanes from its `first` on, by a stride, get to the last without beginning anew after the largest
-/// number of so many bits.
+/// For each half: whether the lanes from its `first` on, by a stride, reach the last without wrapping.
 pub fn go_on(w: &mut Writer<'_>, first: &str, (stride, signed, bits): (i64, bool, u32)) -> String {
     let last = last(w, first, stride, bits);
     let relation = match (signed, stride < 0) {

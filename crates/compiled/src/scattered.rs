@@ -1,7 +1,7 @@
-//! Accesses of lanes that go anywhere in one piece of memory, as functions that the code calls.
+//! Accesses to any addresses within one range of memory, as functions that the code calls.
 //!
-//! Such a function is told the lanes' addresses, the lanes that go there, and the piece. If all of them are inside, aligned
-//! to what they access, it does the access; else it does nothing and says so, and the interpreter is asked.
+//! The arguments are the addresses, the lanes, and the range. If all lanes are inside, and aligned, the function does the access and
+//! returns true; else it does nothing, and the interpreter takes over.
 
 mod wide;
 
@@ -90,8 +90,8 @@ impl Scattered {
         }
     }
 
-    /// Several registers are more than a function can give: it writes them to a place that it is told last. LLVM would have a place
-    /// of its own on the stack for each call.
+    /// Whether results are several registers: the function writes them to its last argument, one place for all calls. LLVM would
+    /// take stack for each.
     pub fn gives_several(&self) -> bool {
         self.elements > 1 && matches!(self.kind, Kind::Load { .. })
     }
@@ -401,7 +401,7 @@ impl Scattered {
     }
 }
 
-/// The new value of an atomic, and its update. Nobody else reaches a block's shared memory meanwhile.
+/// The new value of an atomic, and its update. No other thread reaches a block's shared memory meanwhile.
 fn update(line: &mut impl FnMut(String), name: &str, shared: bool, ty: &str, align: u32) {
     if shared {
         line(format!("  %old = load {ty}, ptr %place, align {align}"));

@@ -3,12 +3,10 @@
 //! A register has a slot on the stack, which LLVM turns into a value. Within a block the names of values are known, and
 //! the slots are written at its end.
 //!
-//! The code runs for a group of lanes. What it computes in the other lanes means nothing: their values stay in the frame, which
-//! only the group's lanes are written to ([`Writer::keep`]). In code for warps whose lanes are together some lanes of a register
-//! may tell all others: then these alone are computed ([`crate::widths`]).
+//! The code runs for a group of lanes. Results in the other lanes are never used: only the group's lanes are stored to the frame
+//! ([`Writer::keep`]). In code for converged warps some registers have few lanes ([`crate::widths`]).
 //!
-//! Whoever computes a float needs not make NaN the hardware's at once: all that look at floats as such take one NaN as the
-//! other. It is done when the bits are wanted.
+//! NaNs are made canonical lazily, when bits are read: operations on floats take one NaN as the other.
 
 mod frame;
 
@@ -39,7 +37,7 @@ pub struct Held {
     bits: [Option<String>; 3],
     /// A float whose NaNs may have any bits.
     raw: Option<(Width, String)>,
-    /// By how much lanes differ from the one before in their half, where some tell all others.
+    /// Stride of an affine result.
     stride: Option<i64>,
     /// Not yet written to its slot.
     new: bool,
@@ -174,7 +172,7 @@ impl Writer<'_> {
         Ok(self.set(format_args!("bitcast {words} {value} to {floats}")))
     }
 
-    /// By how much a register's lanes differ from the one before in their half, if few tell all others.
+    /// Stride of a uniform or affine register.
     pub fn stride_of(&mut self, slot: Slot) -> Option<i64> {
         if self.function.constant(slot, 1).is_some() {
             return Some(0);
@@ -257,7 +255,7 @@ impl Writer<'_> {
 
     /// From here on the operation runs in the lanes that a guard selects.
     pub fn guard(&mut self, guard: Guard) -> Result<(), Misfit> {
-        self.active = self.region.clone();
+        self.active = self.predicate.clone();
         if guard.slot == NONE {
             return Ok(());
         }
@@ -266,13 +264,13 @@ impl Writer<'_> {
             0 => predicate,
             _ => self.set(format_args!("xor i32 {predicate}, -1")),
         };
-        self.active = Some(match self.region.clone() {
+        self.active = Some(match self.predicate.clone() {
             None => Active {
                 lanes: self.set(format_args!("bitcast i32 {mask} to {BITS}")),
                 mask: self.set(format_args!("and i32 {mask}, %lanes")),
             },
-            Some(region) => {
-                let mask = self.set(format_args!("and i32 {mask}, {}", region.mask));
+            Some(predicate) => {
+                let mask = self.set(format_args!("and i32 {mask}, {}", predicate.mask));
                 Active { lanes: self.set(format_args!("bitcast i32 {mask} to {BITS}")), mask }
             }
         });
@@ -368,7 +366,7 @@ impl Writer<'_> {
     }
 }
 
-/// The type of so many lanes of a register's bits.
+/// The type of a register's bits in some lanes.
 pub fn type_of(shape: Shape, width: Width) -> &'static str {
     match shape {
         Shape::Predicate => "i32",

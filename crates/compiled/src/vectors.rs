@@ -1,4 +1,4 @@
-//! Accesses whose lanes go to one place, or side by side, by whole vectors.
+//! Accesses of one address, or of consecutive ones, by whole vectors.
 
 use virtual_gpu::jit::{MemoryOp, NONE};
 
@@ -11,11 +11,11 @@ use crate::writer::Writer;
 /// Lanes in a half.
 const HALF: u32 = 16;
 
-/// What was tested of a family.
+/// A family's test at run time.
 #[derive(Debug, Clone)]
 pub struct Tested {
     all: String,
-    /// Where the first lane of each half finds the least offset on the host.
+    /// Host address of the least offset, for the first lane of each half.
     places: [String; 2],
     /// The same as addresses.
     first: [String; 2],
@@ -23,35 +23,35 @@ pub struct Tested {
     distance: Option<u32>,
 }
 
-/// How the lanes of a half go to memory.
+/// The addresses of the lanes of a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// To one place.
-    One,
-    /// Each by an access's bytes further than the one before.
-    Row,
+pub enum Pattern {
+    /// One address.
+    Broadcast,
+    /// Each follows the bytes of the lane before.
+    Consecutive,
 }
 
-/// If the lanes are expected to go by vectors: tests whether they do, and goes on there, with the place of each half. The rest
-/// goes on at the label that comes back.
+/// If an access is expected to have a pattern: tests whether it has, and goes on there, with the place of each half. Otherwise the
+/// code goes on at the label that is returned.
 pub fn short(
     w: &mut Writer<'_>,
     op: &MemoryOp,
     pc: u32,
     family: &Family,
     writes: bool,
-) -> Result<Option<(Way, [String; 2], String)>, Misfit> {
-    let way = match w.uniformity.at(family.first).lanes {
-        _ if w.region.is_some() => return Ok(None),
-        Lanes::Uniform | Lanes::HalfUniform | Lanes::Unset => Way::One,
-        Lanes::Affine(stride) if stride == bytes(op).into() => Way::Row,
+) -> Result<Option<(Pattern, [String; 2], String)>, Misfit> {
+    let pattern = match w.uniformity.at(family.first).lanes {
+        _ if w.predicate.is_some() => return Ok(None),
+        Lanes::Uniform | Lanes::HalfUniform | Lanes::Unset => Pattern::Broadcast,
+        Lanes::Affine(stride) if stride == bytes(op).into() => Pattern::Consecutive,
         _ => return Ok(None),
     };
     debug_assert!(family.first <= pc);
     let tested = match w.tested.get(&family.first) {
         Some(tested) => tested.clone(),
         None => {
-            let tested = test(w, op, family, way, writes)?;
+            let tested = test(w, op, family, pattern, writes)?;
             w.tested.insert(family.first, tested.clone());
             tested
         }
@@ -69,21 +69,21 @@ pub fn short(
             first = first.map(|first| w.set(format_args!("add i64 {first}, {further}")));
         }
     }
-    w.count_halves(op, pc, way, tested.distance, &first);
-    Ok(Some((way, places, long)))
+    w.count_halves(op, pc, pattern, tested.distance, &first);
+    Ok(Some((pattern, places, long)))
 }
 
-/// Whether all lanes run a family's accesses, go that way, and find all that they reach inside.
+/// Whether all lanes run a family's accesses, with that pattern and within the span.
 fn test(
     w: &mut Writer<'_>,
     op: &MemoryOp,
     family: &Family,
-    way: Way,
+    pattern: Pattern,
     writes: bool,
 ) -> Result<Tested, Misfit> {
     let span = span(w, family.site, writes);
     let bytes = bytes(op);
-    let step = if way == Way::Row { bytes } else { 0 };
+    let step = if pattern == Pattern::Consecutive { bytes } else { 0 };
     let width = known_by(w, family);
     let before = std::mem::replace(&mut w.width, width);
     // An address without a register is one of 64 bits.
@@ -137,7 +137,7 @@ fn test(
     Ok(Tested { all, places: places?, first, distance })
 }
 
-/// The lanes that surely tell where all others go.
+/// The lanes from which all addresses follow.
 pub fn known_by(w: &Writer<'_>, family: &Family) -> Width {
     match w.function.is_converged() && w.active.is_none() {
         true => w.uniformity.at(family.first).width(),
@@ -145,7 +145,7 @@ pub fn known_by(w: &Writer<'_>, family: &Family) -> Width {
     }
 }
 
-/// Whether all lanes run an access, and those of each half are so many bytes apart.
+/// Whether all lanes run an access, with addresses `step` bytes apart in each half.
 fn expected(w: &mut Writer<'_>, base: &str, vector: &str, one: &str, step: u32) -> String {
     let full = w.is_full();
     let firsts: Vec<String> = (0..2 * HALF).map(|lane| format!("i32 {}", lane / HALF * HALF)).collect();
@@ -160,15 +160,21 @@ fn expected(w: &mut Writer<'_>, base: &str, vector: &str, one: &str, step: u32) 
 }
 
 /// An element, in the lanes that the current operation computes.
-pub fn load_element(w: &mut Writer<'_>, op: &MemoryOp, way: Way, places: &[String; 2], e: u32) -> String {
+pub fn load_element(
+    w: &mut Writer<'_>,
+    op: &MemoryOp,
+    pattern: Pattern,
+    places: &[String; 2],
+    e: u32,
+) -> String {
     if w.width != Width::All {
         return load_few(w, op, places, e);
     }
     let (element, align, count) = (element(op.width), op.width, op.data.len() as u32);
     let mut halves = Vec::new();
     for place in places {
-        halves.push(match way {
-            Way::Row => {
+        halves.push(match pattern {
+            Pattern::Consecutive => {
                 let together = vector(op, HALF * count);
                 let all = w.set(format_args!("load {together}, ptr {place}, align {align}"));
                 if count == 1 {
@@ -181,7 +187,7 @@ pub fn load_element(w: &mut Writer<'_>, op: &MemoryOp, way: Way, places: &[Strin
                     ))
                 }
             }
-            Way::One => {
+            Pattern::Broadcast => {
                 let place = w.set(format_args!("getelementptr i8, ptr {place}, i64 {}", e * op.width));
                 let value = w.set(format_args!("load {element}, ptr {place}, align {align}"));
                 let half = vector(op, HALF);
@@ -218,7 +224,14 @@ fn load_few(w: &mut Writer<'_>, op: &MemoryOp, places: &[String; 2], e: u32) -> 
     w.vector_of(register, &values)
 }
 
-pub fn store_half(w: &mut Writer<'_>, op: &MemoryOp, way: Way, place: &str, values: &[String], half: u32) {
+pub fn store_half(
+    w: &mut Writer<'_>,
+    op: &MemoryOp,
+    pattern: Pattern,
+    place: &str,
+    values: &[String],
+    half: u32,
+) {
     let (element, align, count) = (element(op.width), op.width, op.data.len() as u32);
     let (part, whole) = (vector(op, HALF), vector(op, 2 * HALF));
     let register = if op.rows == 1 { WORDS } else { LONGS };
@@ -229,7 +242,7 @@ pub fn store_half(w: &mut Writer<'_>, op: &MemoryOp, way: Way, place: &str, valu
             false => w.set(format_args!("trunc {register} {value} to {whole}")),
         })
         .collect();
-    if way == Way::One {
+    if pattern == Pattern::Broadcast {
         // Of several lanes at one place the last one's value stays.
         for (e, value) in (0..count).zip(&narrow) {
             let last = w.set(format_args!("extractelement {whole} {value}, i32 {}", HALF * (half + 1) - 1));

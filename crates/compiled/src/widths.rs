@@ -1,7 +1,7 @@
-//! How many of a register's lanes a value has.
+//! Uniform and affine registers are computed once.
 //!
-//! Of what is the same in all lanes, or rises by the same from lane to lane, one lane of the warp or of each half tells all
-//! others. So it is computed for these alone, and for all where it meets a register that has no such form.
+//! All lanes of a register that is uniform, or affine in each half of the warp, follow from one lane, or from one of each half. It is
+//! computed for these alone, and for all where it is combined with a varying register.
 
 use crate::blocks::Shape;
 use crate::values::type_of;
@@ -17,7 +17,7 @@ pub enum Width {
     All,
 }
 
-/// The names of types with so many lanes.
+/// The names of types of one width.
 #[derive(Debug)]
 pub struct Types {
     pub lanes: u32,

@@ -29,7 +29,7 @@ pub struct Writer<'f> {
     /// What the guard leaves of the group's lanes; `None`: all.
     pub active: Option<Active>,
     /// The lanes of a block of a region, of which the guard leaves some; `None`: all of the group.
-    pub region: Option<Active>,
+    pub predicate: Option<Active>,
     /// Registers of which all lanes are kept for a while.
     pub shadowed: BTreeSet<Slot>,
     /// Number of slots that remember an allocation.
@@ -67,7 +67,7 @@ impl<'f> Writer<'f> {
             width: Width::All,
             stride: 0,
             active: None,
-            region: None,
+            predicate: None,
             shadowed: BTreeSet::new(),
             sites: 0,
             tested: HashMap::new(),
@@ -92,17 +92,17 @@ impl<'f> Writer<'f> {
     }
 
     /// From here on operations run in some of the group's lanes.
-    pub fn enter_region(&mut self, lanes: Active) {
+    pub fn begin_predicated(&mut self, lanes: Active) {
         self.tell_lanes(&lanes.mask);
         self.active = Some(lanes.clone());
-        self.region = Some(lanes);
+        self.predicate = Some(lanes);
     }
 
     /// From here on operations run in all of the group's lanes.
-    pub fn leave_region(&mut self) {
+    pub fn end_predicated(&mut self) {
         self.tell_lanes("%lanes");
         self.active = None;
-        self.region = None;
+        self.predicate = None;
     }
 
     /// The types of what the current operation computes.
@@ -161,7 +161,7 @@ impl<'f> Writer<'f> {
         self.sites - 1
     }
 
-    /// So many more stores that others could see.
+    /// Adds `stores` to the progress counter.
     pub fn progress(&mut self, stores: &str) {
         let field = self.field(offset_of!(State, progress));
         let progress = self.set(format_args!("load i64, ptr {field}"));
@@ -191,7 +191,7 @@ impl<'f> Writer<'f> {
         self.set(format_args!("extractvalue {} {result}, {}", scattered.result(), e + 1))
     }
 
-    /// Tells the state how far the code has come, where it is left.
+    /// Stores the counters of steps and branches to the state.
     pub fn give_back(&mut self) {
         for (offset, ty, from) in [
             (offset_of!(State, steps), "i64", "%steps"),

@@ -3,7 +3,7 @@
 //! What is the same for each run of a block of operations is counted once for the block, in a table: how often it ran, and with
 //! how many lanes. So are accesses to shared memory of which the cost follows from how far the two halves of the warp are apart.
 //! Other accesses whose halves go to one place or side by side are logged, by two addresses; the observer is given the log when
-//! it is full and when the block's turn is over. All others are shown to [`BlockObserver::access`].
+//! it is full and when the block's slice ends. All others are shown to [`BlockObserver::access`].
 //!
 //! [`BlockObserver::counts`]: crate::BlockObserver::counts
 //! [`BlockObserver::access`]: crate::BlockObserver::access
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::observer::MemorySpace;
 
-/// What code counts at one place of its table, in two numbers.
+/// A place of the table, with two numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counter {
     /// Operations that ran one after the other: how often, and the lanes in sum. The lanes of those with a guard count apart.
@@ -62,7 +62,7 @@ pub trait Counts {
     /// nobody else reaches them until it has run.
     fn tables(&mut self, together: bool, counters: &Arc<[Counter]>) -> Tables;
 
-    /// The code has logged so many accesses. The log is empty again afterwards.
+    /// Counts the accesses in the log, which is empty afterwards.
     fn logged(&mut self, together: bool, accesses: usize);
 
     /// Sets the number of a [`Counter::Distance`]. What was counted with the one before is to be accounted for.

@@ -1,4 +1,4 @@
-//! What can go wrong: one error for the host side, one fault for a launch that the device ended.
+//! Errors: one error for the host side, one fault for a launch that the device ended.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Error {
     Unsupported {
         /// The instruction or directive as it stands in the text.
         instruction: String,
-        /// What about it is not possible.
+        /// The reason.
         reason: String,
         /// Line in the PTX text, from 1.
         line: u32,
@@ -45,7 +45,7 @@ pub enum Error {
     #[error("launch of `{kernel}`: {what} is {asked}, the limit is {limit}")]
     LaunchLimit {
         kernel: String,
-        /// What was asked for, in words.
+        /// The request, in words.
         what: &'static str,
         /// How much was asked for.
         asked: u64,
@@ -107,13 +107,13 @@ impl Error {
     }
 }
 
-/// What kind of fault ended a launch.
+/// The kind of fault that ended a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// The device's `free` of what is not from its `malloc`, or of what was freed.
     HeapMisuse {
-        /// What was to be freed.
+        /// The object that was to be freed.
         address: u64,
     },
     /// An access outside every allocation, shared array or stack.
@@ -124,7 +124,7 @@ pub enum FaultKind {
         address: u64,
         /// Width of the access of one lane.
         bytes: u32,
-        /// What lies near the address.
+        /// The surroundings of the address.
         nearby: String,
     },
     /// An address that is not a multiple of the access's width.
@@ -160,7 +160,7 @@ pub enum FaultKind {
     OutOfResources(String),
     /// The machine that the virtual GPU runs on has no memory for what the kernel touches.
     OutOfMemory,
-    /// No warp can ever run again: who waits where.
+    /// No warp can ever run again: each waiting warp, and its place.
     Deadlock(String),
     /// The watchdog's limit on executed instructions.
     Timeout {
@@ -308,7 +308,7 @@ impl fmt::Display for Location {
 /// A launch that the device ended, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What happened.
+    /// The event.
     pub kind: FaultKind,
     pub kernel: String,
     /// Block index.

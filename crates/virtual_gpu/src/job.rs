@@ -24,7 +24,7 @@ impl Job<'_> {
     }
 }
 
-/// What launches can run under: an observer, or several.
+/// Observers of a launch: one, or several.
 ///
 /// The interpreter is compiled for each type of observer. Because each implementor calls `job.under(self)` itself, that
 /// happens in the implementor's crate, and not again in every crate that launches.

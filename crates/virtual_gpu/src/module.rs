@@ -128,7 +128,7 @@ impl Kernel {
         &self.code().params
     }
 
-    /// Whether there is machine code for it, for launches of which nobody or only a profiler sees something.
+    /// Whether there is machine code for it, for launches with a profiler or no observer.
     pub fn is_compiled(&self) -> bool {
         self.module.0.compiled.has(self.code().function)
     }

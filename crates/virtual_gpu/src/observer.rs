@@ -1,4 +1,4 @@
-//! What a profiler or sanitizer sees of a launch.
+//! A launch as a profiler or sanitizer sees it.
 //!
 //! Two traits: a [`LaunchObserver`] lives as long as the launch and is shared by the threads that run it; it makes a
 //! [`BlockObserver`] for each block, which only the thread that runs the block touches, and gets it back when the block
@@ -212,7 +212,7 @@ pub enum Carrier {
     Device,
 }
 
-/// What a warp does at a block barrier.
+/// A step of a warp at a block barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarrierStep {
     /// Lanes arrive and will wait.
@@ -239,7 +239,7 @@ pub trait BlockObserver: Send {
     const REGISTERS: bool = false;
     /// Whether barriers, fences, warp synchronisation, calls and exits are wanted.
     const SYNCHRONISATION: bool = false;
-    /// Whether a warp's turn, and its block's, ends after a volatile or ordered store that others can see: a waiting
+    /// Whether a warp's slice, and its block's, ends after a volatile or ordered store that others can see: a waiting
     /// thread then runs before the next instruction, and can be seen to overtake it.
     const YIELDS: bool = false;
     /// Whether lanes may continue after an invalid access, as decided by [`BlockObserver::skips`]. The launch still

@@ -47,7 +47,7 @@ impl Profiler {
         Self::default()
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn finish(self) -> LaunchProfile {
         self.profile
     }

@@ -1,4 +1,4 @@
-//! What the kernels of one context share: its memory, the heap for `malloc`, and the buffer for `printf`.
+//! Resources that the kernels of one context share: its memory, the heap for `malloc`, and the buffer for `printf`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -111,7 +111,7 @@ pub struct TensorMap {
     pub im2col: Option<Im2col>,
 }
 
-/// What to copy of a tensor whose innermost dimension is channels, whose outermost is images, and whose others are an
+/// The box to copy of a tensor whose innermost dimension is channels, whose outermost is images, and whose others are an
 /// image's pixels: some consecutive pixels, in the order of a bounding box, and some channels of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Im2col {

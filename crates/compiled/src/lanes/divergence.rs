@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use virtual_gpu::jit::{Function, Slot};
 
-use crate::{loops, regions};
+use crate::{if_conversion, loops};
 
 /// The operations between a branch and the point where all lanes reconverge.
 struct Span {
@@ -15,7 +15,7 @@ struct Span {
     end: u32,
     /// Registers that only some lanes may have written at the end.
     written: Vec<Slot>,
-    /// Of these, those that an operation outside of the mask reads.
+    /// Registers among them that an operation outside of the mask reads.
     lost: Vec<Slot>,
 }
 
@@ -28,7 +28,7 @@ pub struct Divergence {
 impl Divergence {
     pub fn of(function: &Function<'_>) -> Self {
         let span = |branch: u32| {
-            if let Some(end) = regions::end_of(function, branch) {
+            if let Some(end) = if_conversion::end_of(function, branch) {
                 let writes = (branch..end).flat_map(|pc| function.step(pc).writes);
                 let written: Vec<Slot> = writes.map(|write| write.0).collect();
                 return Some(Span { branch, end, lost: written.clone(), written });

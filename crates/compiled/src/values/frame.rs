@@ -42,7 +42,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the lanes of a register that tell all others to the frame: `CompiledRegion::compact` says which these are.
+    /// Stores the lanes that a register has: `CompiledRegion::compact` says which these are.
     fn keep_as_kept(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
         let width = self.kept(slot, shape).width();
         self.width = width;
@@ -63,7 +63,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The registers of which the code writes some lanes to the frame, which tell all others.
+    /// Registers that the code stores for some lanes only.
     pub fn compact(&self) -> Box<[Compact]> {
         let mut compact = Vec::new();
         for (&slot, &shape) in self.shapes {

@@ -1,4 +1,4 @@
-//! What `atom` and `red` store, and the reductions of `redux`.
+//! The functions of `atom` and `red`, and the reductions of `redux`.
 
 use super::float::{self, Mode};
 use super::half::{self, Half};

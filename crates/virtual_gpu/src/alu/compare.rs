@@ -66,7 +66,7 @@ pub fn float<T: PartialOrd>(op: FloatCmp, a: T, b: T) -> bool {
     }
 }
 
-/// What joins a comparison with another predicate: `setp.CmpOp.BoolOp`.
+/// The function that joins a comparison with another predicate: `setp.CmpOp.BoolOp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BoolOp {
     /// `.and`

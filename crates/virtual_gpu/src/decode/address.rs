@@ -1,4 +1,4 @@
-//! What asks about addresses and converts them: `cvta`, `isspacep`, `mapa`, `getctarank`.
+//! Queries and conversions of addresses: `cvta`, `isspacep`, `mapa`, `getctarank`.
 
 use ptx::{Operand, ScalarType};
 

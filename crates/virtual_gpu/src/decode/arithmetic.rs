@@ -27,7 +27,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     }
 }
 
-/// What a source operand is.
+/// The kind of a source operand.
 enum Wanted {
     /// A value, of which sums of another width become one.
     Value(ScalarType),
@@ -125,7 +125,7 @@ fn dot_product(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal>
     })
 }
 
-/// What takes registers of its own type, but for amounts and counts.
+/// Instructions on registers of their own type, but for amounts and counts.
 fn bits(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
     use ScalarType::{B32, Pred, S32, U32};
     let m = &mut f.modifiers;

@@ -106,7 +106,7 @@ pub(super) fn decode(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Re
     })))
 }
 
-/// Atomics that add 1 count as such only where nobody reads what they give.
+/// Atomics that add 1 count as such only where their result is not read.
 pub(super) fn forget_counts_that_are_read(drafts: &mut [Draft]) {
     let counts = |d: &Draft| matches!(&d.op.kind, OpKind::Atomic(op) if op.counts && !op.targets.is_empty());
     if !drafts.iter().any(counts) {

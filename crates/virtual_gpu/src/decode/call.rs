@@ -1,4 +1,4 @@
-//! Calls: whom, and where the caller keeps what it passes.
+//! Calls: the callee, and the places of arguments in the caller.
 
 use ptx::{Name, Operand, ScalarType, Space, Variable};
 
@@ -144,7 +144,7 @@ fn in_register(
     Ok(Passed::Registers { slot, bytes, count: 1 })
 }
 
-/// What a function takes and gives, its formal parameters and results placed by `place`.
+/// A function's formal parameters and results, placed by `place`.
 pub(super) fn signature(
     results: &[Variable],
     params: &[Variable],
@@ -163,7 +163,7 @@ pub(super) fn signature(
     Ok(Signature { params: params.collect::<Result<_, _>>()?, results, variadic })
 }
 
-/// What a variadic function's frame has room for.
+/// The parameters of a variadic function's frame.
 const VARIADIC_BYTES: u64 = 1024;
 
 /// Whether a formal parameter stands for C's `...`: an array without a length.

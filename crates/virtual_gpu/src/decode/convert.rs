@@ -12,7 +12,7 @@ use crate::form::op::OpKind;
 use crate::form::qualifiers::{Convert, Converted, Qualifiers, Tiny};
 use crate::form::registers::{NONE, Slot};
 
-/// What the text says that `cvt` converts from or to.
+/// A type of `cvt` as the text has it.
 enum Type {
     Scalar(ScalarType),
     Tiny(Tiny),

@@ -1,4 +1,4 @@
-//! What moves data: `mov`, `ld`, `st`.
+//! Data movement: `mov`, `ld`, `st`.
 
 use ptx::{Constant, Operand, ScalarType};
 
@@ -213,13 +213,13 @@ struct Access {
 }
 
 impl Access {
-    /// What an operand's register must be able to hold.
+    /// The requirement on an operand's register.
     fn held_in(&self, operand: &Operand) -> ScalarType {
         if self.elements > 1 { part_of_vector(self.ty, operand) } else { self.ty }
     }
 }
 
-/// What a register in a vector of a type must be able to hold: a float may lie in a register of whole numbers.
+/// The requirement on a register in a vector of a type: a float may lie in a register of whole numbers.
 pub(super) fn part_of_vector(ty: ScalarType, part: &Operand) -> ScalarType {
     match (ty, part) {
         // A constant is as wide as the registers beside it.

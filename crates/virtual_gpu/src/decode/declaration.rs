@@ -1,4 +1,4 @@
-//! What may be declared.
+//! Valid declarations.
 
 use ptx::{Alias, FunctionDirectives, FunctionKind, Linkage, Module, ScalarType, Space, Variable};
 

@@ -16,7 +16,7 @@ pub(super) struct Draft {
     pub line: u32,
     pub loc: Option<LocId>,
     pub touched: Touched,
-    /// What the text says; `None` for what decoding added.
+    /// The instruction of the text; `None` for operations that decoding added.
     pub opcode: Option<Arc<Opcode>>,
 }
 

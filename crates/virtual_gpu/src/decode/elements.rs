@@ -5,7 +5,7 @@ use ptx::{Constant, Instruction, Operand, ScalarType};
 use super::Refusal;
 use super::function::Decoder;
 
-/// What an element says about the others. Untyped registers, `_` and special registers say nothing.
+/// The type that an element implies for the others. Untyped registers, `_` and special registers imply none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Integer,

@@ -42,7 +42,7 @@ pub(super) fn check(opcode: &Opcode) -> Result<(), Refusal> {
     Err(Refusal(describe(&opcode.name, forms, &words)))
 }
 
-/// What is wrong: a word too few or too many, if that is all.
+/// The mistake: a word too few or too many, if that is all.
 fn describe(name: &str, forms: &[Form], words: &[&str]) -> String {
     let missing = forms.iter().find_map(|form| {
         let with =
@@ -144,7 +144,7 @@ fn parse(text: &'static str) -> Table {
     table
 }
 
-/// What a word ends at.
+/// The characters that end a word.
 const ENDS: [char; 4] = ['.', '{', '$', '|'];
 
 /// The names that a line begins with, and the rest.

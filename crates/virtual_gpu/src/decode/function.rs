@@ -27,7 +27,7 @@ const MAX_NAMED_ROWS: u32 = 1 << 22;
 /// Most bytes of local memory: what the hardware admits.
 const MAX_LOCAL: u64 = 512 << 10;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub(super) enum Symbol {
     /// Registers of one declaration; `count` of `name<count>`.
@@ -75,7 +75,7 @@ pub(super) struct ModuleNames {
     pub functions: HashMap<Name, (u32, Signature)>,
     /// Kernels, which no instruction may name.
     pub kernels: HashSet<Name>,
-    /// What the module's version and target leave out.
+    /// Features that the module's version and target lack.
     pub requirements: Requirements,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Scope {
     pub labels: HashMap<Name, u32>,
 }
 
-/// What the instruction that is decoded has to do with registers, so far.
+/// Registers of the instruction that is decoded, so far.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     pub reads: Vec<(Slot, u32)>,
@@ -296,7 +296,7 @@ impl<'m> Decoder<'m> {
         Ok(slot)
     }
 
-    /// What a name stands for, from the innermost scope outwards.
+    /// The meaning of a name, from the innermost scope outwards.
     pub fn symbol(&self, name: &str) -> Option<&Symbol> {
         self.scopes.iter().rev().find_map(|s| s.names.get(name)).or_else(|| self.module.names.get(name))
     }

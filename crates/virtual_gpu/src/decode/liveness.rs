@@ -23,7 +23,7 @@ const EFFORT: u64 = 32;
 /// A set of them.
 type Set = [u64; WIDTH / 64];
 
-/// What is known of a function's registers.
+/// Facts about a function's registers.
 pub(super) struct Liveness {
     /// Those that some way through the function reads before it writes them, ascending.
     pub unset: Box<[Slot]>,
@@ -215,7 +215,7 @@ impl Blocks {
     }
 }
 
-/// What is alive at the entry of each block, of the registers that are followed at the time.
+/// Live-ins of each block, among the registers that are followed at the time.
 struct Sets {
     entry: Vec<Set>,
     exit: Vec<Set>,
@@ -282,7 +282,7 @@ impl Sets {
                     }
                     if grown != 0 && !std::mem::replace(&mut self.waits[before], true) {
                         waiting += 1;
-                        // Those that come behind have their turn in the next round.
+                        // Later blocks follow in the next pass.
                         if before >= at {
                             last = last.max(before);
                         }

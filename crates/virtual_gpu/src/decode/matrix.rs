@@ -41,7 +41,7 @@ fn registers(
     items.iter().map(one).collect()
 }
 
-/// What a modifier of a matrix instruction says.
+/// A modifier of a matrix instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     Sparse,
@@ -49,7 +49,7 @@ enum Says {
     Aligned,
     Shape,
     Layout,
-    /// What joins and counts bits: `.xor.popc`.
+    /// The operation that joins and counts bits: `.xor.popc`.
     Bits,
     /// A type, or what stands beside the types.
     Type,

@@ -10,7 +10,7 @@ use crate::form::qualifiers::Qualifiers;
 use crate::form::registers::Slot;
 use crate::observer::{Order, Scope};
 
-/// An instruction under way: its operands, and the modifiers that nobody has asked for yet.
+/// An instruction that is being decoded: its operands, and the modifiers that are left.
 pub(super) struct Form<'a> {
     pub name: &'a str,
     pub modifiers: Modifiers<'a>,
@@ -18,7 +18,7 @@ pub(super) struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Exactly so many operands.
+    /// Exactly this many operands.
     pub fn operands<const N: usize>(&self) -> Result<&'a [Operand; N], Refusal> {
         self.operands
             .try_into()
@@ -44,7 +44,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The modifiers that nobody has asked for yet.
+/// The modifiers that are left.
 pub(super) struct Modifiers<'a> {
     words: Vec<Option<&'a str>>,
 }

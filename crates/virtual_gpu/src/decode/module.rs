@@ -44,7 +44,7 @@ struct Placed<'m> {
 impl Drop for Placed<'_> {
     fn drop(&mut self) {
         for &address in &self.owned {
-            // Nobody else knows these addresses yet.
+            // These addresses are not known elsewhere yet.
             let _ = self.memory.free(address);
         }
     }
@@ -110,7 +110,7 @@ pub(crate) fn load(
     })))
 }
 
-/// What a bank of constants holds.
+/// The content of a bank of constants.
 const MAX_CONSTANTS: u64 = 64 << 10;
 
 /// Bytes of the module's constants, which a bank must hold.
@@ -444,7 +444,7 @@ fn formals(decoder: &mut Decoder<'_>, function: &Function) -> Result<Signature, 
 
 /// Lays out a kernel's parameters, each at its natural alignment, as the driver does.
 fn kernel_params(decoder: &mut Decoder<'_>, function: &Function) -> Result<Vec<Param>, Refusal> {
-    /// What a kernel may take from PTX 8.1 on.
+    /// Bytes of parameters that a kernel may take from PTX 8.1 on.
     const MAX_BYTES: u64 = 32_764;
     let mut params = Vec::new();
     let mut end = 0u64;

@@ -1,4 +1,4 @@
-//! What a kernel comes to through the functions that it calls: the shared variables that it must place.
+//! Shared variables that a kernel reaches through the functions that it calls: it must place them.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::form::program::{FunctionCode, Init, SharedSize};
 /// those of its callees is kept anew, so real modules have a few thousand.
 const MAX_REACHED: usize = 1 << 26;
 
-/// What a function and all that it may call use.
+/// Variables that a function and all its callees use.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
     /// Shared variables of the module, ascending.
@@ -20,7 +20,7 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// What a function's own code uses.
+    /// Variables that a function's own code uses.
     fn by_itself(function: &FunctionCode) -> Self {
         let asks = |init: &Init| match init {
             Init::SharedSize(size) => !matches!(size, SharedSize::Total | SharedSize::Aggregate),
@@ -46,7 +46,7 @@ impl Reached {
     }
 }
 
-/// What each function reaches. Functions that call each other in a circle reach the same; the circles are found by Tarjan's
+/// The variables that each function reaches. Functions that call each other in a circle reach the same; the circles are found by Tarjan's
 /// algorithm, callees first, so each call is looked at once. Fails with a function if that is too much to keep.
 pub(super) fn reached(functions: &[FunctionCode]) -> Result<Vec<Rc<Reached>>, u32> {
     let mut all = Reached::default();

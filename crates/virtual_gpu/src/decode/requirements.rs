@@ -134,7 +134,7 @@ fn slots(text: &'static str) -> Vec<Vec<&'static str>> {
     text.split('.').skip(1).map(words).collect()
 }
 
-/// What a module may not use.
+/// A feature that a module may not use.
 #[derive(Debug)]
 pub(super) struct Requirements {
     version: Version,

@@ -62,7 +62,7 @@ pub(super) fn fixed(name: &str, part: Option<&str>) -> Option<(Init, u32)> {
     Some((init, 1))
 }
 
-/// A fixed special register as so many rows: `%gridid` had 32 bits once, and is still read so.
+/// A fixed special register as a number of rows: `%gridid` had 32 bits once, and is still read so.
 pub(super) fn fixed_as(name: &str, part: Option<&str>, rows: u32) -> Option<(Init, u32)> {
     match fixed(name, part)? {
         (Init::GridId, _) if rows == 1 => Some((Init::GridIdLow, 1)),

@@ -173,7 +173,7 @@ fn packed(o: &Arithmetic, ty: ScalarType, saturate: bool, relu: bool) -> Result<
     }))
 }
 
-/// What is done with the carry flag, and what stands for it where it is not read.
+/// The use of the carry flag, and its value where it is not read.
 #[derive(Clone, Copy)]
 struct Flag {
     slot: Slot,

@@ -1,4 +1,4 @@
-//! What an arithmetic operation does, as a function over a frame's rows: found from its opcode and qualifiers alone.
+//! Arithmetic operations as functions over a frame's rows, found from opcode and qualifiers alone.
 //!
 //! Found once, when a program is loaded. One file a kind: each matches what the operation says and gives a function of
 //! [`crate::alu`], made into one over lanes by [`lanewise`].
@@ -82,7 +82,7 @@ impl Arithmetic {
         self.targets[0]
     }
 
-    /// So many sources.
+    /// A number of sources.
     fn sources<const N: usize>(&self) -> Result<[Slot; N], Unknown> {
         self.sources[..]
             .try_into()
@@ -147,7 +147,7 @@ mod tests {
     use crate::form::qualifiers::Accuracy;
     use crate::form::registers::Row;
 
-    /// What the first lane has of an operation on the first two rows.
+    /// The first lane's result of an operation on the first two rows.
     fn first(opcode: Opcode, qualifiers: Qualifiers, a: u32, b: u32) -> Result<u32, Unknown> {
         let mut rows = [Row([a; 32]), Row([b; 32]), Row::ZERO];
         // SAFETY: three rows, slots 0 to 2.

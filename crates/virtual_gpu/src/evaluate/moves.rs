@@ -35,10 +35,10 @@ fn copy_one(t: Slot, a: Slot, rows: u32) -> Evaluate {
     }
 }
 
-/// A lane's value of a register of so many rows.
+/// A lane's value of a register of `rows` rows.
 ///
 /// # Safety
-/// `slot` must be a register of so many rows of the frame's function.
+/// `slot` must be a register of `rows` rows of the frame's function.
 unsafe fn read(r: Regs, slot: Slot, rows: u32, lane: usize) -> u128 {
     // SAFETY: this function's contract.
     unsafe {

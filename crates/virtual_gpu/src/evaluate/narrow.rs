@@ -58,7 +58,7 @@ pub(super) fn evaluation(o: &Arithmetic) -> Result<Evaluate, Unknown> {
     }
 }
 
-/// What each of four values is given of the 16 bits of its pair.
+/// The part of a pair's 16 bits that each of four values gets.
 fn shared(pairs: [[u8; 2]; 2]) -> [u32; 4] {
     let [first, second] = pairs.map(u16::from_be_bytes);
     [first.reverse_bits(), first, second.reverse_bits(), second].map(u32::from)

@@ -1,4 +1,4 @@
-//! Where the addresses of the lanes lead: their space, what the observer is told, and the host bytes behind them.
+//! Resolving the addresses of the lanes: their space, the observer's view, and the host bytes behind them.
 
 use super::context::{Cx, Raise, SharedMemory, raise};
 use super::warp::Warp;
@@ -12,7 +12,7 @@ use crate::observer::{Access, AccessKind, At, BlockObserver, MemorySpace, Named,
 /// Where each lane's bytes are on the host; only the lanes that were asked for mean something.
 pub(super) type Pointers = [*mut u8; 32];
 
-/// What an access is, for resolving and reporting.
+/// The shape of an access, for resolving and reporting.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub kind: AccessKind,
@@ -23,7 +23,7 @@ pub(super) struct Shape {
     pub non_coherent: bool,
     /// Bytes that a load uses.
     pub used: u32,
-    /// What a compare-and-swap writes.
+    /// Values that a compare-and-swap writes.
     pub swap: Slot,
 }
 
@@ -155,7 +155,7 @@ pub(super) fn space_of(address: u64) -> (MemorySpace, u64) {
     }
 }
 
-/// An access as the observer is told of it, beside its addresses.
+/// An access as the observer sees it, beside its addresses.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub space: MemorySpace,
@@ -177,7 +177,7 @@ pub(super) fn notify<O: BlockObserver>(
     shape: Shape,
     at: At,
 ) {
-    // Who does not follow registers is spared the list.
+    // Only observers that follow registers get the list.
     let named = if O::REGISTERS { view.registers } else { &[] };
     let values = |slots| Values::new(view.regs, slots, shape.width, view.rows);
     let swap = [shape.swap];

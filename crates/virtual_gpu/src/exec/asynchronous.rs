@@ -68,7 +68,7 @@ impl WarpCopies {
     }
 }
 
-/// Copies so many bytes in each of these lanes, from the first to the second place.
+/// Copies bytes in each of these lanes, from the first to the second place.
 ///
 /// # Safety
 /// Both have as many.

@@ -1,4 +1,4 @@
-//! What the operations of a block can reach of it.
+//! State of a block that its warps' operations reach.
 
 use super::extension::ExtensionState;
 use super::schedule::{Change, Changes};
@@ -9,13 +9,13 @@ use crate::form::op::MemoryOp;
 use crate::matrix::Buffers;
 use crate::observer::{At, MemorySpace, Scope};
 
-/// What the operations of a block's warps share, apart from the warps themselves.
+/// State that the operations of a block's warps share, apart from the warps themselves.
 #[derive(Debug, Default)]
 pub(crate) struct BlockState {
     pub index: [u32; 3],
     pub linear: u64,
     pub cluster_rank: u32,
-    /// Operations that warps of this block have run, at the start of the current turn: what clocks go on from.
+    /// Operations that warps of this block had run at the start of its slice: clocks go on from there.
     pub age: u64,
     /// Counts what others may wait for: stores, atomics that changed something, barriers that opened.
     pub progress: u64,
@@ -31,7 +31,7 @@ pub(crate) struct BlockState {
     pub changes: Option<Changes>,
     /// Whether the block has one warp only.
     pub one_warp: bool,
-    /// What the kernel printed.
+    /// The kernel's output.
     pub output: Vec<u8>,
     pub extensions: ExtensionState,
     /// Memory for matrix products.
@@ -53,14 +53,13 @@ impl BlockState {
     fn passes(&mut self, at: At, order: Order) -> bool {
         let strong = order != Order::Weak;
         let change = self.changes.as_mut().and_then(|changes| changes.pass(at.warp, at.pc, strong));
-        // With one warp there is nobody else in the block.
         let block = change == Some(Change::Blocks) || change.is_some() && self.one_warp;
         self.told |= block;
         self.behind |= block;
         change.is_some()
     }
 
-    /// Whether a volatile or ordered store is one after which others get their turn: every other one, more or less. After
+    /// Whether a volatile or ordered store ends the slice: every other one, more or less. After
     /// all, or after none, a queue would always be empty, or always full.
     pub fn tells(&mut self, store: &MemoryOp) -> bool {
         let Some(tellings) = &mut self.tellings else { return false };
@@ -84,7 +83,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Threads that it waits for, in a block of which so many warps have not ended.
+    /// Threads that it waits for, in a block with this many warps that have not exited.
     pub fn expected(&self, warps: u32) -> u32 {
         if self.threads == 0 { warps * 32 } else { self.threads }
     }

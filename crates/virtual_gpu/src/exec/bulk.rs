@@ -39,7 +39,7 @@ struct Delivery {
     reduction: Option<Reduction>,
 }
 
-/// What is under way in a cluster.
+/// Copies in flight in a cluster.
 #[derive(Debug, Default)]
 pub(super) struct Deliveries(Vec<Delivery>);
 
@@ -123,7 +123,7 @@ impl Reduction {
     }
 }
 
-/// What a mask of each 16 bytes lets through.
+/// Bytes that a mask of each 16 lets through.
 fn wanted(mask: u32, bytes: u32) -> Vec<Range<u32>> {
     if mask & 0xFFFF == 0xFFFF {
         return iter::once(0..bytes).collect();

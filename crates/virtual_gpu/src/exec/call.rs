@@ -155,12 +155,12 @@ fn pass(warp: &mut Warp, from: Framed, to: Framed, lanes: u32) {
     }
 }
 
-/// Rows of a register of so many bytes.
+/// Rows of a register by its bytes.
 fn rows_of(bytes: u32) -> u32 {
     bytes.div_ceil(4).max(1)
 }
 
-/// What a lane has in a place of at most 16 bytes.
+/// A lane's value in a place of at most 16 bytes.
 fn value(warp: &mut Warp, (frame, place): Framed, lane: usize) -> u128 {
     match place {
         Passed::Bytes { offset, size } => {
@@ -217,7 +217,7 @@ fn set_value(warp: &mut Warp, (frame, place): Framed, lane: usize, value: u128) 
     }
 }
 
-/// Tells the observer of each part of a value that was copied between two frames.
+/// Shows the observer each part of a value that was copied between two frames.
 fn tell<O: BlockObserver>(warp: &Warp, cx: &mut Cx<'_, O>, from: Framed, to: Framed, at: At) {
     if !(O::SYNCHRONISATION || O::REGISTERS) || from.1 == Passed::Sink || to.1 == Passed::Sink {
         return;

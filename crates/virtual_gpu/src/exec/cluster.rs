@@ -1,4 +1,4 @@
-//! What the blocks of a cluster share beside their shared memory, and `barrier.cluster`.
+//! State that the blocks of a cluster share beside their shared memory, and `barrier.cluster`.
 
 use super::context::{Raise, Step};
 use super::extension::{Execute, ExtensionState, Machine};

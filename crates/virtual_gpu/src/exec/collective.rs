@@ -186,7 +186,7 @@ fn gather<O: BlockObserver>(warp: &mut Warp, code: &Code, cx: &mut Cx<'_, O>, pc
     warp.rows.truncate(base as usize);
 }
 
-/// Lets the observer pass on what it knows of a register, of so many rows or a predicate's, to another.
+/// Has the observer copy its knowledge of a register, of `rows` rows or a predicate, to another.
 fn passed<O: BlockObserver>(cx: &mut Cx<'_, O>, at: At, [from, to]: [u32; 2], rows: u32) {
     if O::SYNCHRONISATION || O::REGISTERS {
         let carrier = |slot| Carrier::Register(Register { slot, bytes: 4 * rows });

@@ -317,7 +317,7 @@ impl<'s> CodeEntry<'s> {
         let Some(variant) = &self.variants[which] else { return };
         self.last = Some(which);
         let state = &mut self.state;
-        // SAFETY: a log has so many entries.
+        // SAFETY: a log has `LOG` entries.
         (state.numbers, state.log, state.log_end) =
             (variant.numbers, variant.log, unsafe { variant.log.add(LOG) });
     }
@@ -357,7 +357,8 @@ impl EndCache {
             OpKind::Return | OpKind::Exit => Some(SliceEnd::Exit),
             OpKind::Barrier(barrier) if is_plain(launch, pc) => {
                 let any = Variant { counted: false, converged: false };
-                differs = Function::new(launch.code, launch.kernel.function, any).constant(barrier.id, 1).is_none();
+                differs =
+                    Function::new(launch.code, launch.kernel.function, any).constant(barrier.id, 1).is_none();
                 // SAFETY: the rows are those of the frame of the kernel's function, as `Resume::of` found.
                 barrier_id(unsafe { Regs::new(rows) }, barrier, lanes).ok().map(SliceEnd::Barrier)
             }

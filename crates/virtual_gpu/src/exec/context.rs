@@ -1,4 +1,4 @@
-//! What an operation can reach beside its warp: the block, its cluster's shared memory, device memory, the observer.
+//! The context of an operation beside its warp: the block, its cluster's shared memory, device memory, the observer.
 
 use super::block_state::BlockState;
 use super::cluster::ClusterState;
@@ -21,7 +21,7 @@ pub(crate) struct LaunchContext<'a> {
     pub gpu: &'a Gpu,
     pub code: &'a Code,
     pub evaluations: &'a Evaluations,
-    /// What compiles the module, if launches like this one run machine code.
+    /// The module's compiler, if launches like this one run machine code.
     pub compiled: Option<Compiles<'a>>,
     pub kernel: &'a KernelCode,
     pub launch: Launch,
@@ -35,12 +35,11 @@ pub(crate) struct LaunchContext<'a> {
     pub user_shared: u32,
     pub reserved_offset: u32,
     pub grid_id: u64,
-    /// What clocks show at the start.
+    /// The clocks' value at the start.
     pub epoch: u64,
     pub quota: &'a Quota,
     pub stack_limit: u32,
-    /// What of a warp's registers is set anew for each block, if the rest may stay as the warp of its number in another block
-    /// left it.
+    /// The registers of a frame that each block sets anew, if all others may stay as another block left them.
     pub frame_reset: Option<FrameReset>,
     /// Most rows that the registers of a warp's nested calls may take on this machine.
     pub most_rows: usize,
@@ -48,14 +47,14 @@ pub(crate) struct LaunchContext<'a> {
     pub workspace: u64,
 }
 
-/// What compiles a module, and what of it is compiled.
+/// The compiler of a module, and the variants that a launch runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Compiles<'a> {
     pub compiler: &'a dyn Compiler,
     pub module: &'a ModuleData,
     /// Whether the code has to count.
     pub counted: bool,
-    /// Whether lanes can be together as [`Variant::converged`] says.
+    /// Whether warps can be converged as [`Variant::converged`] says.
     pub converged: bool,
 }
 
@@ -74,7 +73,7 @@ impl LaunchContext<'_> {
     }
 }
 
-/// What came of an operation that may need another go.
+/// The result of an operation that may have to be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "answered by extensions")]
 pub(crate) enum Step {
@@ -106,27 +105,27 @@ pub(crate) struct SharedMemory {
     pub size: u32,
 }
 
-/// What a warp needs to run.
+/// The context of a warp that runs.
 pub(crate) struct Cx<'a, O> {
     pub launch: &'a LaunchContext<'a>,
     pub block: &'a mut BlockState,
     /// Shared memory of the cluster's blocks, by rank.
     pub cluster: &'a [SharedMemory],
-    /// What else the cluster's blocks share.
+    /// Other state that the cluster's blocks share.
     pub team: &'a mut ClusterState,
     pub observer: &'a mut O,
     pub device: &'a View,
 }
 
 impl LaunchContext<'_> {
-    /// So many more operations were executed.
+    /// Adds operations that the launch has executed.
     pub fn count(&self, executed: u64) {
         if let Some(Compiles { converged, .. }) = self.compiled {
             self.count_for(converged, executed);
         }
     }
 
-    /// So many of them by warps whose lanes are `together`, or by others.
+    /// Adds operations of `converged` warps, or of others.
     pub fn count_for(&self, converged: bool, executed: u64) {
         if let Some(Compiles { compiler, module, counted, .. }) = self.compiled {
             let index = self.kernel.function;

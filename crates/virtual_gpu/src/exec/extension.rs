@@ -71,7 +71,7 @@ pub(crate) trait ObserverHooks {
     fn skips(&mut self, at: At, address: Option<Register>, fault: &dyn Fn() -> Fault) -> bool;
     fn skipped(&mut self, at: At, loaded: Named<'_>);
     fn copied_nothing(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32);
-    /// What is kept of undefined bits, if somebody does.
+    /// Undefined bits, if an observer keeps them.
     fn undefined(&mut self) -> Option<&mut dyn Undefined>;
 }
 
@@ -119,7 +119,7 @@ impl<O: BlockObserver> ObserverHooks for O {
     }
 }
 
-/// What an extension can reach.
+/// The context of an extension.
 #[allow(dead_code, reason = "the fields are the extensions' interface")]
 pub(crate) struct Machine<'a> {
     pub launch: &'a LaunchContext<'a>,

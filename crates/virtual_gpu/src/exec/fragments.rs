@@ -188,7 +188,7 @@ impl FragmentAccess {
 }
 
 impl FragmentAccess {
-    /// What is undefined of one register's elements goes along.
+    /// Copies the undefined bits of one register's elements.
     fn carry(&self, beside: &mut Beside<'_>, slot: Slot, pieces: &[FragmentBytes]) {
         let width = if self.fragment.format.bits() == 64 { 8 } else { 4 };
         if self.store {

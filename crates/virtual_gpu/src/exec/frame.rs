@@ -9,13 +9,13 @@ use crate::form::program::{AddressForm, Code, Init, LaneMask, SharedSize};
 use crate::form::registers::{Row, Slot};
 use crate::memory::window;
 
-/// What of the registers of a kernel's frame must be set anew for each block. All others may stay as the warp of the same
-/// number in another block left them: no lane reads one that it has not written.
+/// The registers of a kernel's frame that each block sets anew. All others may stay as another block's warp of the same index left
+/// them: no lane reads one that it has not written.
 #[derive(Debug)]
 pub(crate) struct FrameReset {
     /// Rows that one lane may read in place of another that has not written them.
     shuffled: Box<[Slot]>,
-    /// Registers that blocks are told apart by.
+    /// Registers that differ between blocks.
     of_block: Box<[(Slot, Init)]>,
 }
 
@@ -39,7 +39,7 @@ impl FrameReset {
         }
         shuffled.sort_unstable();
         shuffled.dedup();
-        // What is set when a frame is made nobody writes.
+        // Registers that are set when a frame is made are never written.
         shuffled.retain(|slot| function.inits.iter().all(|init| init.0 != *slot));
         let differs = |init: &&(Slot, Init)| {
             use Init::*;
@@ -149,7 +149,7 @@ pub(super) fn initialise(warp: &mut Warp, launch: &LaunchContext<'_>, block: &Bl
     }
 }
 
-/// The value of a register that blocks are told apart by; `None` of any other.
+/// The value of a register that differs between blocks; `None` of any other.
 fn of_block(init: Init, launch: &LaunchContext<'_>, block: &BlockState) -> Option<u32> {
     let cluster = launch.launch.cluster;
     Some(match init {
@@ -174,7 +174,7 @@ fn shared_size(launch: &LaunchContext<'_>, which: SharedSize) -> u32 {
     }
 }
 
-/// What `%reserved_smem_offset_end` less `%reserved_smem_offset_begin` is on an H200.
+/// `%reserved_smem_offset_end` less `%reserved_smem_offset_begin` on an H200.
 const RESERVED_IN_USE: u32 = 288;
 
 fn set_address(warp: &mut Warp, frame: u32, slot: u32, offset: u64, form: AddressForm, start: u64) {

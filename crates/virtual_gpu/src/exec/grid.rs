@@ -1,4 +1,4 @@
-//! A launch under way: the threads that take its blocks and run them in turn.
+//! A launch in progress: the threads that take its blocks, and the slices of resident blocks.
 
 mod merge;
 mod progress;
@@ -55,7 +55,7 @@ pub(super) struct Grid<'a, O: LaunchObserver> {
     instructions: AtomicU64,
     /// How many there were when something was last written, or a block started.
     last_progress: AtomicU64,
-    /// What [`Memory::writes`] was when it was last looked at.
+    /// [`Memory::writes`] when last read.
     ///
     /// [`Memory::writes`]: crate::memory::Memory::writes
     seen_writes: AtomicU64,
@@ -80,7 +80,7 @@ fn has_room<B: BlockObserver>(resident: &VecDeque<Box<Team<B>>>) -> bool {
 }
 
 impl<'a, O: LaunchObserver> Grid<'a, O> {
-    /// A launch that at most so many threads are going to run.
+    /// A launch for at most `threads` threads.
     pub fn new(context: &'a LaunchContext<'a>, observer: &'a mut O, threads: usize) -> Self {
         let launch = &context.launch;
         let clusters = launch.blocks() / cluster_blocks(launch);
@@ -112,7 +112,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
         self.threads as usize
     }
 
-    /// What each thread does until no block is left.
+    /// Runs blocks on this thread until none is left.
     pub fn work(&self) {
         let mut device = View::new(self.context.quota.memory().clone(), O::Block::GOES_ON);
         let mut entry = None;
@@ -125,7 +125,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
         // How many of the resident ones are behind all others.
         let mut behind = 0;
         loop {
-            // Another block is taken on when none is here, or when the last turn did not end its block: it may wait
+            // Another block is taken on when none is here, or when the last slice did not end its block: it may wait
             // for one that has not started, or have been interrupted to come behind it.
             let wanted = resident.is_empty() || cooperative || unfinished || behind > 0;
             if wanted && (resident.is_empty() || cooperative || has_room(&resident)) {
@@ -163,7 +163,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 continue;
             }
             device.release();
-            match self.turn(&mut team, (&device, &mut entry), &mut tally) {
+            match self.run_slices(&mut team, (&device, &mut entry), &mut tally) {
                 Ok(false) => {
                     unfinished = true;
                     // What it waits for may be among what was kept back.
@@ -249,8 +249,8 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
         team.state.restart(team.blocks.iter().map(Block::lanes));
     }
 
-    /// Runs a cluster's blocks for a while. True if all have ended.
-    fn turn(
+    /// Gives each block of a cluster a slice. True if all have ended.
+    fn run_slices(
         &self,
         team: &mut Team<O::Block>,
         (device, entry): (&View, &mut Option<CodeEntry<'a>>),
@@ -308,7 +308,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
     }
 }
 
-/// Where the one of that number is among so many in each direction.
+/// Linear index to 3-D coordinates.
 fn place_in(index: u64, [x, y, z]: [u32; 3]) -> [u32; 3] {
     if y == 1 && z == 1 {
         return [index as u32, 0, 0];

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::compiled;
 use super::context::{Compiles, LaunchContext};
-use super::resume::in_halves;
 use super::frame::FrameReset;
 use super::grid::Grid;
 use super::limits::{check, cluster_blocks, with_clusters};
+use super::resume::in_halves;
 use crate::form::program::SharedVariable;
 use crate::form::registers::Row;
 use crate::job::Job;
@@ -121,7 +121,7 @@ fn shared_arrays(kernel: &Kernel, dynamic: u32, user_shared: u32) -> Vec<Option<
     (0..).zip(&kernel.module().code().shared).map(place).collect()
 }
 
-/// What a cooperative launch keeps in device memory for its length.
+/// Device memory of a cooperative launch.
 struct Workspace<'g> {
     gpu: &'g Gpu,
     address: u64,

@@ -1,4 +1,4 @@
-//! What a launch may ask for.
+//! Limits of a launch.
 
 use crate::form::program::KernelCode;
 use crate::launch::Launch;

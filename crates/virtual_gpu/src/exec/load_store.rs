@@ -72,7 +72,7 @@ pub(super) fn store<O: BlockObserver>(
     regs: Regs,
     at: At,
 ) -> Result<(), Box<Raise>> {
-    // Nobody else waits for what a thread stores on its own stack.
+    // No other thread waits for a store to a thread's own stack.
     let local = match op.space {
         SpaceOperand::In(space) => space == MemorySpace::Local,
         SpaceOperand::Generic => space_of(first_address(regs, op.address, at.lanes)).0 == MemorySpace::Local,

@@ -17,7 +17,7 @@ use sleeper::Sleeper;
 
 /// How long a thread looks for what it waits for before it sleeps: to be woken takes it about as long.
 const LOOKS: Duration = Duration::from_micros(50);
-/// Helpers that one who comes wakes: all of them have come soon, and who launches is not held up.
+/// Helpers that a helper wakes when it joins: soon all have joined, and the launching thread is not held up.
 const WAKES: usize = 2;
 
 /// These threads; they start with the first launch of several blocks.
@@ -27,7 +27,7 @@ pub(crate) struct Pool {
     helpers: OnceLock<Arc<Helpers>>,
 }
 
-/// What helpers share with those who launch.
+/// State that helpers share with launching threads.
 #[derive(Default)]
 struct Helpers {
     state: Mutex<State>,
@@ -42,13 +42,13 @@ struct State {
     is_over: bool,
 }
 
-/// Work in which so many helpers may still join.
+/// Work with the number of helpers that may still join.
 struct Open {
     places: usize,
     offer: Arc<Offer>,
 }
 
-/// What a launch has to be done.
+/// The work of a launch.
 struct Offer {
     work: Work,
     /// Helpers that have joined and are not done.
@@ -57,7 +57,7 @@ struct Offer {
     panicked: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// A function of whoever launches, and how it is called.
+/// A function of the launching thread, and how it is called.
 struct Work {
     function: *const (),
     call: unsafe fn(*const ()),
@@ -101,7 +101,7 @@ impl Pool {
         self.threads
     }
 
-    /// Runs `work` on this thread, and on so many in all as far as others come before it is done here.
+    /// Runs `work` here and on up to `threads - 1` helpers that arrive in time.
     pub fn run(&self, threads: usize, work: impl Fn() + Sync) {
         if threads < 2 {
             return work();
@@ -138,7 +138,7 @@ impl Drop for Pool {
 }
 
 impl Helpers {
-    /// So many of them; fewer if the system has no more threads.
+    /// Starts this many; fewer if the system has no more threads.
     fn start(count: usize) -> Arc<Self> {
         let helpers = Arc::new(Helpers::default());
         for i in 0..count {
@@ -166,7 +166,7 @@ impl Helpers {
         self.is_wanted.store(!state.offers.is_empty(), Ordering::Relaxed);
     }
 
-    /// Calls as many of those that sleep, if there are so many.
+    /// Wakes up to this many sleepers.
     fn call(mut state: MutexGuard<'_, State>, count: usize) {
         let rest = state.asleep.len().saturating_sub(count);
         let called = state.asleep.split_off(rest);
@@ -203,9 +203,9 @@ impl Helpers {
 }
 
 impl Offer {
-    /// Does it, as one who has joined.
+    /// Does it as a helper that has joined.
     fn help(&self) {
-        // SAFETY: whoever launches waits until nobody helps any more.
+        // SAFETY: the launching thread waits until no helper is left.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| unsafe { self.work.run() })) {
             *self.panicked.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
         }
@@ -233,7 +233,7 @@ fn comes_soon(is_there: impl Fn() -> bool) -> bool {
 mod tests {
     use super::*;
 
-    /// So many pieces of work; how often each was done.
+    /// Pieces of work, and how often each was done.
     fn done_by(pool: &Pool, threads: usize, pieces: usize) -> Vec<usize> {
         let (next, running) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let done: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();

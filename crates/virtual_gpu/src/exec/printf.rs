@@ -1,10 +1,10 @@
 //! The formatting of `printf` in kernels.
 
-/// What a conversion needs from the device.
+/// Memory of the device that conversions read.
 pub(super) enum Request {
     /// The next argument, of 4 or 8 bytes.
     Value(usize),
-    /// The text at an address: so many bytes of it at most.
+    /// The text at an address, up to a number of bytes.
     Text(u64, usize),
 }
 

@@ -47,7 +47,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The same of an address that must be a multiple of so many bytes.
+    /// The same of an address that must be aligned.
     pub fn aligned(
         &mut self,
         space: SpaceOperand,
@@ -164,7 +164,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Tells the observer of an access of `bytes` a lane.
+    /// Shows the observer an access of `bytes` a lane.
     pub fn show_access(
         &mut self,
         at: At,

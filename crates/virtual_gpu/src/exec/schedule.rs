@@ -3,8 +3,8 @@
 //! Schedule 0 is the plain order, and 1 the same in reverse, so of any two blocks, and of any two warps of a block, each comes
 //! first in one of them. Schedules 2 and 3 take a random order and its reverse, 4 and 5 another, and so on.
 //!
-//! From 2 on warps are interrupted, too, as by probabilistic concurrency testing (Burckhardt and others, 2010): who is
-//! interrupted goes behind all others. That happens at *events*: strong accesses (volatile, ordered, atomic), since between two
+//! From 2 on warps are interrupted, too, as by probabilistic concurrency testing (Burckhardt and others, 2010): an interrupted
+//! warp goes behind all others. That happens at *events*: strong accesses (volatile, ordered, atomic), since between two
 //! of them nothing is decided that others take part in. Every fourth pair of schedules counts plain accesses and fences as well.
 //!
 //! Each warp has a plan of its own. Most kernels that hand things over are short, so the first pair of random orders interrupts
@@ -13,7 +13,7 @@
 //! interrupted, half of them seldom, the first time most likely behind an early event, and a quarter at every other event, then
 //! less and less often. A pair has one set of plans for both its orders.
 
-/// How the gaps between interruptions grow: after so many, by so much.
+/// How the gaps between interruptions grow: after a number of them, by a number of events.
 const OFTEN: (u32, u32) = (8, 2);
 const SELDOM: (u32, u32) = (1, 16);
 
@@ -56,7 +56,7 @@ impl Schedule {
     }
 }
 
-/// What an interruption gives way to.
+/// The beneficiaries of an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Warps,
@@ -89,7 +89,7 @@ struct Plan {
     left: u32,
     /// Events until the next.
     until: u32,
-    /// Where the last event was: who waits in a loop is interrupted anyway.
+    /// The program counter of the last event: a waiting loop is interrupted anyway.
     last: u32,
 }
 
@@ -105,7 +105,7 @@ impl Plan {
     fn drawn(pair: u64, warp: u64) -> Self {
         let (mut plan, first) = Self::begun(pair, warp);
         match first % 4 {
-            // Whom the first pair has left out.
+            // Warps that the first pair has left out.
             _ if pair == 3 && Self::begun(1, warp).1.is_multiple_of(4) => plan.until = 1,
             0 => plan.gap = LONGEST,
             _ if pair <= 2 => plan.until = pair as u32,

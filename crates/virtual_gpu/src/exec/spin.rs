@@ -1,6 +1,6 @@
-//! Tells threads that wait in a loop from threads that compute in one.
+//! Distinguishes threads that wait in a loop from threads that compute in one.
 //!
-//! Neither writes anything that others could see. Who waits reads the same places again and again; who computes reads
+//! Neither writes anything that others could see. A waiting thread reads the same places again and again; a computing one reads
 //! nothing for long, or reads on. This is looked at only when nothing was written for a while.
 
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ const MOST: usize = 1 << 18;
 pub(crate) struct Watch {
     /// Warp, operation, and a hash of the addresses.
     seen: HashSet<(u32, u32, u64)>,
-    /// The warp that has its turn looked where it had looked before.
+    /// The running warp looked where it had looked before.
     looked: bool,
 }
 
@@ -48,7 +48,7 @@ impl Watch {
         !stack && self.looks(at, &addresses)
     }
 
-    /// A warp's turn is over. Whether it computes: `since` is what it has executed since it last looked at memory.
+    /// Ends a slice. Whether the warp computes: `since` counts its operations since it last looked at memory.
     pub fn computes(&mut self, since: &mut u64, steps: u64) -> bool {
         *since = if std::mem::take(&mut self.looked) { 0 } else { *since + steps };
         let computes = *since > COMPUTES;

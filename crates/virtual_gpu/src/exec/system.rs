@@ -149,7 +149,7 @@ fn read_byte<O>(warp: &mut Warp, cx: &mut Cx<'_, O>, address: u64, lane: usize) 
     })
 }
 
-/// Reads a NUL-terminated text at a generic address: so many bytes of it at most.
+/// Reads a NUL-terminated text at a generic address, up to a number of bytes.
 fn text<O>(
     warp: &mut Warp,
     cx: &mut Cx<'_, O>,

@@ -18,7 +18,7 @@ use crate::form::texture::{
 use crate::observer::{Access, AccessKind, At, MemorySpace, Named, Order, Register, Scope};
 use crate::texture::{self, ChannelFormat, Fetch, Image, Texels, Texture};
 
-/// What lanes do to an image, for the observer.
+/// An access to an image, for the observer.
 struct Shown<'a> {
     kind: AccessKind,
     width: u32,

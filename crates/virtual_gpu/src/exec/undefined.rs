@@ -9,7 +9,7 @@ use crate::matrix::ReadShared;
 use crate::matrix::mma::Row;
 use crate::observer::{At, MemorySpace, Register, Undefined};
 
-/// What is kept of the registers of one frame, and of memory.
+/// Undefined bits of the registers of one frame, and of memory.
 pub(super) struct Beside<'m> {
     kept: &'m mut dyn Undefined,
     at: At,
@@ -17,7 +17,7 @@ pub(super) struct Beside<'m> {
 }
 
 impl<'m> Beside<'m> {
-    /// `None` if nobody keeps it.
+    /// `None` without an observer that keeps them.
     pub fn of(machine: &'m mut Machine<'_>, at: At) -> Option<Self> {
         let base = machine.warp.base_of(machine.regs);
         machine.observer.undefined().map(|kept| Beside { kept, at, base })

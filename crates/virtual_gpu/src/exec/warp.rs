@@ -31,7 +31,7 @@ pub(crate) struct Frame {
     pub live: u32,
 }
 
-/// What a group waits for.
+/// The reason for which a group waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     Nothing,
@@ -39,7 +39,7 @@ pub(crate) enum Wait {
     Members(u32),
     /// A block barrier.
     Barrier(u32),
-    /// An operation that said "not yet": it is tried again at each turn.
+    /// An operation that said "not yet": it is tried again in each slice.
     Retry,
 }
 
@@ -54,21 +54,21 @@ pub(crate) struct Group {
     pub last_run: u64,
 }
 
-/// What a call found no room for.
+/// A call without room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Overflow {
     /// The function's variables in local memory.
     Local,
-    /// One more return address in local memory, at so many nested calls.
+    /// One more return address in local memory, at this depth of calls.
     ReturnAddresses { depth: u32 },
     /// The function's registers on this machine: the calls that are under way, and the rows that all would take.
     Registers { frames: u32, rows: usize },
 }
 
-/// What a call takes of a thread's stack if it keeps nothing else there.
+/// Bytes of a thread's stack that a call takes at least.
 const RETURN_ADDRESS: u32 = 8;
 
-/// What each way that lanes of a warp go may take in any case: 4 MiB.
+/// Rows that each group of a warp may take in any case: 4 MiB.
 const ROWS_OF_A_GROUP: usize = 1 << 15;
 
 /// Backward branches that a group may take while others wait.
@@ -86,13 +86,13 @@ pub(crate) struct Warp {
     /// [`FrameReset`]: super::frame::FrameReset
     pub is_prepared: bool,
     pub frames: Vec<Frame>,
-    /// Frames that nobody is in, but that lie below one that somebody is in.
+    /// Frames without lanes that lie below one with lanes.
     empty: u32,
     pub groups: Vec<Group>,
     pub local: Local,
     /// Most rows that its frames may take together.
     most_rows: usize,
-    /// Its lanes have not split since it began.
+    /// Its lanes have not diverged since it began.
     pub converged: bool,
     /// Operations executed, also what its clock shows.
     pub steps: u64,
@@ -102,9 +102,9 @@ pub(crate) struct Warp {
     pub unobtrusive: u64,
     /// The barrier at which the warp has been counted.
     pub arrived: Option<u32>,
-    /// Meetings at `bar.warp.sync` of lanes that came at different times, for observers: where, which, who.
+    /// Completed `bar.warp.sync`s whose lanes came at different times, for observers: program counter, member mask, lanes.
     pub met: Vec<(u32, u32, u32)>,
-    /// A group that runs out of turn, and how many backward branches it may still take.
+    /// A group that runs out of order, and how many backward branches it may still take.
     favoured: Option<(u32, u32, u32)>,
     turns: u64,
     pub backward: u32,
@@ -256,7 +256,7 @@ impl Warp {
         Ok(self.frames.len() as u32 - 1)
     }
 
-    /// Lanes leave a frame, by returning or exiting; frames that nobody is in any more are given back.
+    /// Lanes leave a frame, by returning or exiting; frames without lanes are freed.
     pub fn leave_frame(&mut self, frame: u32, lanes: u32) {
         self.take_out(frame, lanes);
         while self.frames.len() > 1 && self.frames.last().is_some_and(|f| f.live == 0) {
@@ -355,7 +355,7 @@ impl Warp {
         }
     }
 
-    /// Chooses the group that runs next, and the program counter at which it may meet another.
+    /// Chooses the group that runs next, and the program counter at which it may reconverge with another.
     pub fn pick(&mut self, code: &Code) -> Option<(usize, u32)> {
         if self.groups.len() > 1 {
             self.converged = false;
@@ -390,7 +390,7 @@ impl Warp {
     }
 
     /// Backward branches that the running group may take before [`Warp::count_backward`] makes another run; none while it runs
-    /// out of turn, since then each branch may bring back the usual order.
+    /// out of order, since then each branch may restore the usual order.
     pub fn spin_limit(&self) -> u32 {
         match (self.groups.len(), self.favoured) {
             (1, _) => u32::MAX,
@@ -399,14 +399,13 @@ impl Warp {
         }
     }
 
-    /// Whether no group runs out of turn, also of those that a group that is alone may split into. If its lanes have been together
-    /// since it began, none does.
+    /// Whether no group runs out of order, also after a lone group diverges. In a warp that never diverged none does.
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.favoured.is_none()
     }
 
-    /// The running group took so many of them.
+    /// Adds backward branches of the running group.
     pub fn took_backward(&mut self, branches: u32) {
         if self.groups.len() > 1 {
             self.backward += branches;
@@ -431,7 +430,7 @@ impl Warp {
         self.groups.push(back);
     }
 
-    /// The group that waited longest gets a turn.
+    /// Lets the group run that has waited longest.
     pub fn rotate(&mut self, running: usize) {
         self.backward = 0;
         self.turns += 1;
@@ -480,7 +479,7 @@ pub(super) fn split_off(warp: &mut Warp, running: usize, active: u32) {
 mod tests {
     use super::*;
 
-    /// Two lanes of different ways call in turn, each before the other returns, so no frame is ever the last one.
+    /// Two diverged lanes call alternately, each before the other returns, so no frame is ever the last one.
     #[test]
     fn calls_in_turn_do_not_pile_up_frames() {
         let image = vec![Row([0; 32]); 64].into_boxed_slice();

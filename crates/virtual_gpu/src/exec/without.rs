@@ -96,7 +96,7 @@ impl Machine<'_> {
         At { lanes: at.lanes & !meaningless, ..at }
     }
 
-    /// What came of a lane's access: `None` if it goes wrong and the lane goes on without.
+    /// The result of a lane's access: `None` if it goes wrong and the lane goes on without.
     pub fn or_without<T>(
         &mut self,
         at: At,
@@ -120,7 +120,7 @@ impl Machine<'_> {
         self.means_nothing(at, registers, rows);
     }
 
-    /// What these lanes have in registers was not loaded, or some of it was not.
+    /// Reports that some of these lanes' registers were not loaded.
     pub fn means_nothing(&mut self, at: At, registers: &[Slot], rows: u32) {
         if at.lanes != 0 {
             let named = Named::new(self.warp.base_of(self.regs), rows * 4, registers);

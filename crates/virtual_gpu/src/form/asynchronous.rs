@@ -42,7 +42,7 @@ pub(crate) struct ArriveOn {
     pub one_more: bool,
 }
 
-/// What an instruction does to an mbarrier.
+/// An operation on an mbarrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The operand is the expected count.
@@ -83,7 +83,7 @@ pub(crate) enum Phase {
 /// `mbarrier.test_wait`, `mbarrier.try_wait`: whether a phase is complete.
 ///
 /// Hardware may suspend a thread in `try_wait` for a while. Here the answer is immediate; if it is no, the other warps
-/// get a turn first.
+/// run first.
 #[derive(Debug)]
 pub(crate) struct Test {
     pub space: SpaceOperand,

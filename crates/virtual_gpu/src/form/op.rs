@@ -67,7 +67,7 @@ pub(crate) enum OpKind {
         target: Slot,
         which: DynamicSpecial,
     },
-    /// Does nothing, but another warp may get a turn (`nanosleep`).
+    /// Ends the slice, and does nothing else (`nanosleep`).
     Yield,
     Nop,
     System(Box<SystemOp>),
@@ -180,7 +180,7 @@ pub(crate) struct BarrierOp {
     pub invert: bool,
 }
 
-/// What instructions with a member mask compute.
+/// The function of an instruction with a member mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CollectiveKind {
     WarpSync,

@@ -93,7 +93,7 @@ pub(crate) struct FunctionCode {
     pub parameters: OnceLock<Box<[u32]>>,
 }
 
-/// What the flow of values through a function says about its loads and stores.
+/// Facts about a function's loads and stores from its data flow.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
     /// See [`Code::guesses`].
@@ -152,7 +152,7 @@ pub(crate) enum Init {
     },
 }
 
-/// What a special register says about a block's shared memory.
+/// A special register about a block's shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SharedSize {
     /// The size of the kernel's variables plus the launch's dynamic part.
@@ -182,7 +182,7 @@ pub(crate) enum LaneMask {
     Gt,
 }
 
-/// What a launch needs to know about a kernel.
+/// A kernel as a launch sees it.
 #[derive(Debug, Default)]
 pub(crate) struct KernelCode {
     pub name: String,

@@ -5,7 +5,7 @@
 //! An address that may come from two variables, from memory or from a caller is followed no further. Pointers that a kernel is
 //! given are followed in the same way, on demand.
 //!
-//! What a register holds only ever rises: from unknown, to a number or one variable's address, to anything. Each rise
+//! The value of a register only ever rises: from unknown, to a number or one variable's address, to anything. Each rise
 //! looks again at the operations that read the register, so a function takes at most [`RISES`] visits an operand.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::form::registers::Slot;
 /// How often what a register holds can change.
 const RISES: usize = 2;
 
-/// What a register holds.
+/// The abstract value of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Unknown,
@@ -71,7 +71,7 @@ pub(super) fn parameters_of(code: &Code, function: &FunctionCode) -> Box<[u32]> 
         .collect()
 }
 
-/// What the registers of a function hold, on the way to a fixed point.
+/// The abstract values of a function's registers, on the way to a fixed point.
 struct Origins<'c> {
     code: &'c Code,
     operations: std::ops::Range<u32>,
@@ -87,7 +87,7 @@ struct Origins<'c> {
 }
 
 impl<'c> Origins<'c> {
-    /// What is known before any operation: addresses of shared variables. Empty if there are none.
+    /// Values before any operation: addresses of shared variables. Empty if there are none.
     fn of(code: &'c Code, function: &FunctionCode) -> Self {
         let mut known = HashMap::new();
         for &(slot, init) in &function.inits {

@@ -1,4 +1,4 @@
-//! What an arithmetic operation has besides its opcode: types, rounding, saturation, and whatever else its kind has.
+//! Qualifiers of an arithmetic operation besides its opcode: types, rounding, saturation, and others of its kind.
 
 use ptx::ScalarType;
 
@@ -158,7 +158,7 @@ pub struct Compare {
     pub join: Option<BoolOp>,
     /// That predicate is negated.
     pub inverted: bool,
-    /// What is written: a predicate, or zero and the type's one or all ones.
+    /// The form of the result: a predicate, or zero and the type's one or all ones.
     pub result: ScalarType,
 }
 
@@ -182,7 +182,7 @@ pub struct Convert {
     pub satfinite: bool,
 }
 
-/// What `cvt` converts from or to.
+/// A type that `cvt` converts from or to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Converted {
     /// A type, and that of the register, which may be wider.

@@ -25,7 +25,7 @@ pub(crate) enum Level {
     Gradients(Box<[Slot]>, Box<[Slot]>),
 }
 
-/// What a result register holds.
+/// The content of a result register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Result4 {
     /// 32 bits each.
@@ -55,7 +55,7 @@ pub(crate) struct TextureFetch {
     pub resident: Slot,
 }
 
-/// What `txq` and `suq` query.
+/// A query of `txq` or `suq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     Width,
@@ -73,7 +73,7 @@ pub(crate) enum Question {
     Layout,
 }
 
-/// What `istypep` tests of a handle.
+/// A test of `istypep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opaque {
     Texture,
@@ -100,7 +100,7 @@ pub(crate) struct Query {
     pub target: Slot,
 }
 
-/// What an access outside a surface does.
+/// The effect of an access outside a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outside {
     /// Ends the launch.
@@ -111,7 +111,7 @@ pub(crate) enum Outside {
     Zero,
 }
 
-/// What an access does to a surface.
+/// An access to a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SurfaceAction {
     Load,
@@ -121,7 +121,7 @@ pub(crate) enum SurfaceAction {
     Reduce(SurfaceReduction),
 }
 
-/// What `sured` does.
+/// The operation of `sured`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SurfaceReduction {
     Add,

@@ -145,7 +145,7 @@ impl Flow<'_> {
         steps
     }
 
-    /// What an operation computes its result from.
+    /// The sources of an operation's result.
     fn sources(&self, pc: u32) -> Vec<Kept> {
         match &self.code.ops[pc as usize].kind {
             OpKind::Store(store) => store.data.iter().map(|&slot| Kept::Slot(slot)).collect(),

@@ -26,9 +26,9 @@ pub struct CompiledRegion {
     pub compact_at: Box<[(u32, Box<[Compact]>)]>,
     /// Number of [`Site`]s that the code uses.
     pub sites: usize,
-    /// What the code counts, if [`Function::is_counted`](super::Function::is_counted); else nothing.
+    /// Counters of the code, if [`Function::is_counted`](super::Function::is_counted); else nothing.
     pub counters: Arc<[Counter]>,
-    /// What keeps the code in memory.
+    /// Keeps the code in memory.
     pub code: Box<dyn Any + Send + Sync>,
 }
 

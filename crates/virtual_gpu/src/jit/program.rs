@@ -49,7 +49,7 @@ pub struct Function<'c> {
 pub struct Instruction<'c> {
     /// The predicate under which it runs.
     pub guard: Guard,
-    /// What it does.
+    /// Its effect.
     pub kind: Kind<'c>,
     /// Registers that it reads, with their rows (0: a predicate), the guard not among them.
     pub reads: &'c [(Slot, u32)],
@@ -59,7 +59,7 @@ pub struct Instruction<'c> {
     pub mentioned: &'c [Slot],
 }
 
-/// What an operation does, as far as a compiler may take it on.
+/// The effect of an operation, as far as a compiler may take it on.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind<'c> {
     /// Registers only.

@@ -378,7 +378,7 @@ impl Memory {
 
 /// Waits until no one else holds it.
 fn wait_for_the_last(mut allocation: Arc<Allocation>) {
-    // A block's turn, or a copy: milliseconds. This is rare, and needs no signalling of its own.
+    // A block's slice, or a copy: milliseconds. This is rare, and needs no signalling of its own.
     while let Err(shared) = Arc::try_unwrap(allocation) {
         allocation = shared;
         std::thread::sleep(std::time::Duration::from_micros(20));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Memory;
 
-/// Tells a device's own memory from other devices'. Host memory does not count as another device's.
+/// Distinguishes a device's own memory from other devices'. Host memory does not count as another device's.
 #[derive(Debug)]
 pub(crate) struct Owners {
     memory: Arc<Memory>,

@@ -1,4 +1,4 @@
-//! What kernels of a context can access: their own device's memory and the host's, a peer context's once that is
+//! Memory that kernels of a context can access: their own device's memory and the host's, a peer context's once that is
 //! enabled, and memory with access rights of its own for each device.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use super::{Allocation, AllocationKind, Memory};
 /// The maximum number of devices in a set of rights.
 pub const MOST_DEVICES: u32 = 64;
 
-/// What each device may do with mapped memory or a pool's: one bit per device.
+/// Rights of each device to mapped memory or a pool's: one bit per device.
 #[derive(Debug, Default)]
 pub struct Rights {
     read: AtomicU64,

@@ -7,9 +7,9 @@
 //! - [`Memory::free`] takes an allocation out of every thread's reach at once ([`Allocation::reaches`]); its bytes go when
 //!   its last [`Arc`] goes.
 //! - A [`View`] keeps an `Arc` of each allocation that it finds, and lets go of them only in [`View::release`], which a
-//!   thread calls between the turns of its blocks.
-//! - What [`View::find`] gives borrows the view, and so does everything that runs during a turn; `release` asks for the
-//!   view alone. So host pointers into an allocation live as long as the turn, and no instruction outlasts a turn.
+//!   thread calls between the slices of its blocks.
+//! - The result of [`View::find`] borrows the view, and so does everything that runs during a slice; `release` takes the
+//!   view exclusively. So host pointers into an allocation live as long as the slice, and no instruction outlasts a slice.
 //!
 //! Bytes lent by the program ([`Memory::map_host`]) are not owned here: freeing them waits until no view holds them.
 
@@ -48,7 +48,7 @@ struct Sites {
     found: Vec<Site>,
 }
 
-/// What a view has found since it last released.
+/// Allocations that a view has found since it last released.
 #[derive(Debug, Default)]
 struct Held {
     /// By address; no two overlap.
@@ -198,7 +198,7 @@ impl View {
         }
     }
 
-    /// What is near an address, for a report.
+    /// The surroundings of an address, for a report.
     pub fn nearby(&self, address: u64) -> String {
         let describe = |a: &Allocation| match a.label() {
             Some(name) => format!("`{name}` ({} bytes at {:#x})", a.size(), a.address()),
@@ -261,7 +261,7 @@ mod tests {
         let mut view = View::new(memory.clone(), false);
         let found = view.find(address + 4095).unwrap();
         memory.free(address).unwrap();
-        // Out of reach at once, for this view and for others; but whoever holds it may finish.
+        // Out of reach at once, for this view and for others; but a view that holds it may finish.
         assert!(view.find(address).is_none() && View::new(memory.clone(), false).find(address).is_none());
         found.write(0, &[7]);
         assert!(kept.upgrade().is_some());

@@ -14,7 +14,7 @@ const SECTOR: u64 = 32;
 /// Bytes of a page: a bit for each of its sectors fills a word.
 const PAGE: u64 = SECTOR * u64::BITS as u64;
 
-/// What blocks have read.
+/// Bytes that blocks have read.
 #[derive(Debug, Default)]
 pub(super) struct Footprint {
     index: HashMap<u64, u32, BuildHasherDefault<Spread>>,
@@ -49,7 +49,7 @@ struct Page {
     read: Read,
 }
 
-/// What was read of a page.
+/// Bytes that were read of a page.
 #[derive(Debug, Default, Clone)]
 struct Read {
     /// The last block that did. So nothing has to be done when a block ends.
@@ -121,7 +121,7 @@ impl Footprint {
         }
     }
 
-    /// What a line has read, or all have, by page.
+    /// Bytes that a line, or all lines, have read, by page.
     fn by_launch(&self, line: Option<u32>) -> impl Iterator<Item = (u64, &Bytes)> {
         let shared = self.shared.iter().filter(move |((_, by), _)| line == Some(*by));
         let shared = shared.map(|((at, _), read)| (self.pages[*at as usize].number, &read.in_launch));

@@ -1,4 +1,4 @@
-//! What is counted of an instruction in one space, and by which rule.
+//! Counters of an instruction in one space, and their rules.
 
 use gpu_model::Halves;
 use gpu_model::banks;
@@ -33,7 +33,7 @@ pub(super) enum Count {
     Copies,
 }
 
-/// What decides on the family of an access.
+/// The properties that decide on the family of an access.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub space: MemorySpace,
@@ -54,7 +54,7 @@ impl Asked {
         Asked { space, kind, bytes: access.bytes(), generic, remote }
     }
 
-    /// What machine code does by itself.
+    /// Counted by machine code itself.
     pub fn by(code: &Code, pc: u32) -> Option<Self> {
         let (op, kind) = match &code.ops[pc as usize].kind {
             OpKind::Load(op) => (op, AccessKind::Load),

@@ -50,7 +50,7 @@ pub(super) struct Tally {
     line_of: Vec<u32>,
     /// The number of each line.
     lines: HashMap<(String, u32), u32>,
-    /// What lines read of global memory.
+    /// Bytes of global memory that lines read.
     pub reads: Footprint,
     /// The number of the block, counted from 1 for the first for which this was used.
     block: u64,
@@ -174,7 +174,7 @@ impl Tally {
         );
     }
 
-    /// Counts an access that was made so many times.
+    /// Counts an access that was made `times` times.
     #[inline]
     fn count(
         &mut self,
@@ -296,7 +296,7 @@ impl Tally {
         Tables { numbers: coded.numbers.as_ptr(), log: coded.log.as_ptr_range() }
     }
 
-    /// Machine code has logged so many accesses.
+    /// Counts accesses that machine code has logged.
     pub fn logged(&mut self, code: &Code, owners: &mut Option<Owners>, together: bool, accesses: usize) {
         for i in 0..accesses {
             let Some(coded) = &self.coded[usize::from(together)] else { return };

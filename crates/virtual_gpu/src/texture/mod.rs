@@ -79,7 +79,7 @@ impl Image {
     }
 }
 
-/// What a coordinate outside an image means.
+/// The meaning of a coordinate outside an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AddressMode {
     /// The image repeats; only with normalised coordinates, else like `Clamp`.

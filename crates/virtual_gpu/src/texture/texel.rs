@@ -13,7 +13,7 @@ pub(crate) struct Texels<'m> {
     pub image: Image,
     /// The first element that was not mapped.
     missing: Cell<Option<u64>>,
-    /// Addresses of elements that were read, if somebody wants them.
+    /// Addresses of elements that were read, if an observer wants them.
     read: Option<RefCell<Vec<u64>>>,
 }
 
@@ -71,7 +71,7 @@ impl<'m> Texels<'m> {
     }
 }
 
-/// What a channel's bits mean when read as a fraction: 0 to 1, or -1 to 1.
+/// A channel's bits as a fraction: 0 to 1, or -1 to 1.
 pub(super) fn fraction(format: ChannelFormat, bits: u32) -> f64 {
     match format {
         ChannelFormat::U8 => f64::from(bits) / 255.0,

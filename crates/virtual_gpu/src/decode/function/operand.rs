@@ -1,4 +1,4 @@
-//! What an operand is: the rows that it is read from or written to, or an address.
+//! Operands: the rows that they are read from or written to, or an address.
 
 use ptx::{Constant, Name, Operand, ScalarType};
 

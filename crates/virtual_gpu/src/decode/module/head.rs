@@ -1,4 +1,4 @@
-//! What a module's head says: version, size of addresses, target.
+//! A module's head: version, size of addresses, target.
 
 use gpu_model::{Capability, Chip};
 
@@ -60,7 +60,7 @@ fn check_target(module: &ptx::Module, chip: &Chip) -> Result<u32, Error> {
     Ok(wanted.number())
 }
 
-/// What the module may use, and whether its version knows its target.
+/// The features that a module may use, and whether its version knows its target.
 fn check_requirements(module: &ptx::Module, text: &str) -> Result<Requirements, Error> {
     let target = module.targets.first().map_or("", |t| t.as_str());
     let requirements = Requirements::new(module.version, target);

@@ -1,4 +1,4 @@
-//! What is said of a block that faulted, or that cannot go on.
+//! Reports of a block that faulted, or that cannot go on.
 
 use super::Block;
 use crate::exec::context::{LaunchContext, raise};
@@ -9,11 +9,16 @@ use crate::observer::BlockObserver;
 
 impl<O: BlockObserver> Block<O> {
     /// Says of a fault where it was.
-    pub(in crate::exec) fn fault(&self, launch: &LaunchContext<'_>, index: usize, raised: Raised) -> Box<Fault> {
+    pub(in crate::exec) fn fault(
+        &self,
+        launch: &LaunchContext<'_>,
+        index: usize,
+        raised: Raised,
+    ) -> Box<Fault> {
         let warp = &self.warps[index];
         let lane = raised.raise.lane;
         let mut fault = launch.fault(self.state.index, warp.index, raised.pc, *raised.raise);
-        // A library's function that is not inlined, such as one that reports panics: who called it is worth knowing.
+        // A library's function that is not inlined, such as one that reports panics: its callers are shown, too.
         let frames = &mut fault.location.frames;
         let mut calls = warp.calls(lane);
         while frames.iter().all(|frame| is_library(&frame.file))
@@ -24,7 +29,7 @@ impl<O: BlockObserver> Block<O> {
         Box::new(fault)
     }
 
-    /// The fault of a block in which nothing can go on: who waits where.
+    /// The fault of a block in which nothing can go on, with the place of each waiting warp.
     pub fn deadlock(&self, launch: &LaunchContext<'_>) -> Box<Fault> {
         // Warps that wait alike share a line: a block has up to 32 of them, and most often one place.
         let mut waits: Vec<(String, Vec<u32>)> = Vec::new();

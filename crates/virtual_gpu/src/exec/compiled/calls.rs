@@ -1,4 +1,4 @@
-//! What machine code calls: operations that the interpreter does for it, and what it tells the observer.
+//! Functions that machine code calls: operations of the interpreter, and events for the observer.
 
 use super::EntryVariant;
 use crate::exec::context::{Cx, Step};
@@ -12,7 +12,7 @@ use crate::jit::{CompiledRegion, Site, State};
 use crate::memory::View;
 use crate::observer::{AccessKind, At, BlockObserver, MemorySpace};
 
-/// What [`perform`] finds behind [`State::back`].
+/// The context behind [`State::back`].
 pub struct Back<'b, 'a, O> {
     pub variant: &'b EntryVariant<'b>,
     pub warp: &'b mut Warp,
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn perform<O: BlockObserver>(state: *mut State, pc: u32, l
         && let Some(address) = address
     {
         let address = load_store::first_address(*regs, address, lanes);
-        // SAFETY: the compiler numbered so many sites as the entry asked for.
+        // SAFETY: the entry has room for the `sites` of the compiled code.
         unsafe { *state.sites.add(site as usize) = found(cx.device, address) };
     }
     let done = match &launch.code.ops[pc as usize].kind {

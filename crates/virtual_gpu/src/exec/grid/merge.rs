@@ -1,4 +1,4 @@
-//! What ended blocks printed and observed, given out in the order of the schedule.
+//! Output and observers of ended blocks, in the order of the schedule.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -39,7 +39,7 @@ pub(super) struct Ended<B> {
 pub(super) struct Tally<B> {
     /// The places of clusters that it has taken, and not begun.
     pub taken: Range<u64>,
-    /// Operations of clusters that ended in their first turn.
+    /// Operations of clusters that ended in their first slice.
     pub instructions: u64,
     /// These clusters, as far as they follow each other.
     ended: Ended<B>,

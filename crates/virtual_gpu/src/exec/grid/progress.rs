@@ -37,7 +37,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
 
     /// Operations in which nothing was written.
     fn idle(&self, total: u64) -> u64 {
-        // Blocks take turns: a grid of many that wait for one comes round to it late.
+        // Blocks run in turn: a grid of many that wait for one comes round to it late.
         let share = self.clusters.min(MAX_RESIDENT as u64) / 16 + 1;
         total.saturating_sub(self.last_progress.load(Ordering::Relaxed)) / share
     }

@@ -6,7 +6,7 @@ use crate::exec::context::{LaunchContext, SharedMemory};
 use crate::exec::limits::cluster_blocks;
 use crate::observer::BlockObserver;
 
-/// Turns that blocks before a faulted one may take to end, or to fault themselves.
+/// Slices that blocks before a faulted one may take to end, or to fault themselves.
 pub(super) const GRACE: u32 = 256;
 
 /// Blocks that run together on one thread: a cluster.
@@ -19,7 +19,7 @@ pub(super) struct Team<B> {
     /// Whether the schedule put it behind all others, those that have not started among them.
     pub behind: bool,
     pub state: ClusterState,
-    /// Turns it may still take after a later block has faulted: it may wait for that block, or fault itself.
+    /// Slices left after a later block has faulted: it may wait for that block, or fault itself.
     pub grace: u32,
 }
 

@@ -25,7 +25,7 @@ impl Sleeper {
         }
     }
 
-    /// Until somebody calls.
+    /// Sleeps until called.
     pub fn sleep(&self) {
         while !self.is_called.load(Ordering::Acquire) {
             thread::park();

@@ -1,15 +1,13 @@
-//! Short parts of a program over which a group may split and meet again, as code that runs under a mask.
+//! If-conversion: short forward branches at which a group diverges, as predicated code up to the point of reconvergence.
 //!
-//! A branch goes forward, some lanes of the group with it and some not. Of several groups the one at the lowest program
-//! counter runs first, up to the next one, where they merge. If all ways between the branch and the end of the part go forward
-//! and stay inside, the lanes of a block are therefore those that come from the block before and all that ever jump to it, each
-//! block runs once at most, and at the end all are together again. So the blocks run in their order, each in its lanes,
-//! or not at all if it has none.
+//! Of several groups the one at the lowest program counter runs first, up to the next one, where they merge. If all paths from
+//! the branch go forward to one end, the lanes of a block are therefore those of the block before and all that have jumped to it,
+//! each block runs once at most, and at the end all have reconverged. So the blocks run in their order, each under a mask, or
+//! not at all if no lane is left.
 //!
-//! What is left of such a split in a warp: it has not been together (`Warp::together`, which code alone looks at, and which
-//! [`crate::lanes`] allows for), and nothing else. Groups that split off stand behind the others, and merge into the one that
-//! they come from; no turn ends, since the part is entered only if it ends before the share of operations and before the place
-//! where another group is met; forward branches take no patience.
+//! The warp stays as the interpreter leaves it: groups that split off merge into the one that they come from; no slice ends, since
+//! the code is entered only if it ends before the slice and before the place where another group reconverges; forward branches
+//! do not count against the spin limit.
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -22,26 +20,24 @@ use crate::function::operation;
 use crate::values::{BITS, Misfit};
 use crate::writer::{Active, Writer};
 
-/// Operations of a region, at most: all of them are compiled once more.
+/// Most operations: all of them are compiled once more.
 const LONGEST: u32 = 40;
 
-/// The blocks over which the branch of another one may split a group.
+/// The blocks between a branch and the reconvergence of its lanes.
 #[derive(Debug)]
-pub struct Region {
-    /// Those that lie between the branch and the end.
+pub struct IfConversion {
     pub blocks: Range<usize>,
-    /// Where all lanes are together again.
+    /// The point of reconvergence.
     pub end: u32,
 }
 
-/// Registers that blocks of a region name, by what becomes of them.
+/// Registers that the blocks name.
 struct Named {
     all: Vec<Slot>,
     written: Vec<Slot>,
 }
 
-/// Where all lanes of a group are together again which the branch at `pc` has split, if nothing before that is left to the
-/// interpreter.
+/// The point of reconvergence of the branch at `pc`, if all operations before it are compiled.
 pub fn end_of(function: &Function<'_>, pc: u32) -> Option<u32> {
     let step = function.step(pc);
     let Kind::Branch { target: mut end } = step.kind else { return None };
@@ -64,25 +60,25 @@ pub fn end_of(function: &Function<'_>, pc: u32) -> Option<u32> {
     (end - pc - 1 <= LONGEST).then_some(end)
 }
 
-impl Region {
-    /// Of the branch that a block ends with.
-    pub fn behind(function: &Function<'_>, blocks: &Blocks, number: usize) -> Option<Region> {
+impl IfConversion {
+    /// Of the branch at the end of a block.
+    pub fn of(function: &Function<'_>, blocks: &Blocks, number: usize) -> Option<IfConversion> {
         let block = &blocks.blocks[number];
         let End::Branch { .. } = block.end else { return None };
         let end = end_of(function, block.behind())?;
         let last = blocks.index(end)?;
-        let region = Region { blocks: number + 1..last, end };
-        // Of a loop, all ways from the branch lead to the end, so the end is in the loop, too.
+        let found = IfConversion { blocks: number + 1..last, end };
+        // In a loop, all paths from the branch lead to the end, so the end is in the loop, too.
         let stays = |mut blocks_: Range<usize>| {
-            blocks_.all(|i| blocks.blocks[i].island == blocks.blocks[number].island)
+            blocks_.all(|i| blocks.blocks[i].region == blocks.blocks[number].region)
         };
         let may_end_elsewhere = blocks.is_straight(number);
         let fits = blocks.is_alone(number)
-            || stays(region.blocks.clone()) && (may_end_elsewhere || stays(last..last + 1));
-        fits.then_some(region)
+            || stays(found.blocks.clone()) && (may_end_elsewhere || stays(last..last + 1));
+        fits.then_some(found)
     }
 
-    /// Operations, at most.
+    /// Most operations that may run.
     fn length(&self, blocks: &Blocks) -> u32 {
         self.blocks.clone().map(|i| blocks.blocks[i].whole()).sum()
     }
@@ -107,8 +103,8 @@ impl Region {
         Named { all, written }
     }
 
-    /// Writes the code under a mask, from the branch of the block that the region is behind to its end; `taken` are the group's
-    /// lanes that branch, some and not all. All registers are settled. Where the region may not be entered, `stay` goes on.
+    /// Writes the predicated code, from the branch of a block on; `taken` are the group's lanes that branch, some and not all. All
+    /// registers are settled. Without room in the slice, `stay` goes on.
     pub fn write(
         &self,
         w: &mut Writer<'_>,
@@ -121,7 +117,7 @@ impl Region {
         let enter = w.name("enter");
         let steps = w.set(format_args!("load i64, ptr %steps"));
         let last = w.set(format_args!("add i64 {steps}, {}", self.length(blocks)));
-        // One less than the share: whose turn comes after it depends on the groups that there are when it is used up.
+        // One less than the slice: the warp's next group depends on the groups that there are when the slice expires.
         let fits = w.set(format_args!("icmp ult i64 {last}, %end"));
         let apart = w.set(format_args!("icmp ule i32 {}, %reconverge", self.end));
         let mut can = w.set(format_args!("and i1 {fits}, {apart}"));
@@ -133,17 +129,17 @@ impl Region {
         }
         w.line(format_args!("br i1 {can}, label %{enter}, label %{stay}, !prof !0"));
         w.label(&enter);
-        let alive = blocks.alive_after(&w.function, number);
+        let live = blocks.live_after(&w.function, number);
         let named = self.named(w, blocks);
-        self.fetch(w, &named, &alive, blocks.is_alone(number));
+        self.fetch(w, &named, &live, blocks.is_alone(number));
         let passed = w.set(format_args!("xor i32 {taken}, %lanes"));
-        let under = UnderMasks { blocks, range: self.blocks.clone(), name: format!("m{number}") };
+        let under = PredicatedBlocks { blocks, range: self.blocks.clone(), name: format!("m{number}") };
         under.begin(w, &passed);
         under.send(w, target, taken);
         under.write(w)?;
-        w.leave_region();
+        w.end_predicated();
         if blocks.is_alone(number) {
-            for &slot in named.written.iter().filter(|&&slot| self.is_alive(blocks, slot)) {
+            for &slot in named.written.iter().filter(|&&slot| self.is_live(blocks, slot)) {
                 if let Some(shape) = w.shape(slot) {
                     w.keep_slot(slot, shape)?;
                 }
@@ -152,18 +148,17 @@ impl Region {
         Ok(())
     }
 
-    /// Whether a register is alive at the end.
-    fn is_alive(&self, blocks: &Blocks, slot: Slot) -> bool {
-        blocks.at(self.end).is_none_or(|block| block.alive.has(slot))
+    /// Whether a register is live at the end.
+    fn is_live(&self, blocks: &Blocks, slot: Slot) -> bool {
+        blocks.at(self.end).is_none_or(|block| block.live.has(slot))
     }
 
-    /// Has registers where the region's blocks find them. Those that mean nothing yet are zero: what is written in some lanes
-    /// leaves the others as they were.
-    fn fetch(&self, w: &mut Writer<'_>, named: &Named, alive: &Set, from_frame: bool) {
+    /// Initialises the variables of registers. Those that are not live yet are zero: a predicated write keeps the other lanes.
+    fn fetch(&self, w: &mut Writer<'_>, named: &Named, live: &Set, from_frame: bool) {
         for &slot in &named.all {
             let Some(shape) = w.shape(slot).filter(|_| !w.fixed.contains_key(&slot)) else { continue };
             let ty = w.kept_type(slot, shape);
-            let value = match alive.has(slot) {
+            let value = match live.has(slot) {
                 true if !from_frame => continue,
                 true => w.load_from_frame(slot, shape),
                 false if ty == "i32" => "0".to_owned(),
@@ -174,16 +169,16 @@ impl Region {
     }
 }
 
-/// Blocks in a row that run one after the other, each in the lanes that come to it.
-pub struct UnderMasks<'b> {
+/// Blocks that run one after the other, each under the mask of the lanes that come to it.
+pub struct PredicatedBlocks<'b> {
     pub blocks: &'b Blocks,
     pub range: Range<usize>,
-    /// What their labels begin with.
+    /// The prefix of their labels.
     pub name: String,
 }
 
-impl UnderMasks<'_> {
-    /// These lanes come to the first block, and nobody waits yet at another.
+impl PredicatedBlocks<'_> {
+    /// Starts with these lanes at the first block, and none at the others.
     pub fn begin(&self, w: &mut Writer<'_>, lanes: &str) {
         for i in self.range.clone().skip(1) {
             w.line(format_args!("store i32 0, ptr %waiting{i}"));
@@ -191,7 +186,7 @@ impl UnderMasks<'_> {
         w.line(format_args!("store i32 {lanes}, ptr %passing"));
     }
 
-    /// Lanes go on at the block that starts at `to`, if that is one of these.
+    /// Has lanes jump to the block that starts at `to`, if that is one of these.
     pub fn send(&self, w: &mut Writer<'_>, to: u32, lanes: &str) {
         if let Some(i) = self.blocks.index(to)
             && self.range.contains(&i)
@@ -215,7 +210,7 @@ impl UnderMasks<'_> {
             w.line(format_args!("br i1 {some}, label %{run}, label %{next}"));
             w.label(&run);
             let lanes = w.set(format_args!("bitcast i32 {mask} to {BITS}"));
-            w.enter_region(Active { mask: mask.clone(), lanes });
+            w.begin_predicated(Active { mask: mask.clone(), lanes });
             let steps = w.set(format_args!("load i64, ptr %steps"));
             let steps = w.set(format_args!("add i64 {steps}, {}", block.whole()));
             w.line(format_args!("store i64 {steps}, ptr %steps"));
@@ -245,8 +240,8 @@ impl UnderMasks<'_> {
     }
 }
 
-/// What regions need where code begins.
-pub fn begin(w: &mut Writer<'_>, blocks: &Blocks) {
+/// Declares the masks.
+pub fn declare(w: &mut Writer<'_>, blocks: &Blocks) {
     w.line(format_args!("%passing = alloca i32"));
     w.line(format_args!("%going = alloca i32"));
     for i in 0..blocks.blocks.len() {
