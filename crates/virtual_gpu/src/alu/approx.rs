@@ -1,83 +1,82 @@
 //! The `.approx` and `.full` functions as `ptxas` lowers them for an H100: an operation of the special function unit, with
 //! the scaling around it that makes subnormal numbers count.
 
-use super::float::{Mode, NAN_F64, canonical, flush_f32, mul_f32, quiet_f64};
+use super::float::{NAN_F64, TINY, canonical, flush_f32, quiet_f64};
 use super::special;
+use std::hint::select_unpredictable as select;
 
 /// 2^24, by which subnormal operands are made normal.
 const UP: f32 = 16_777_216.0;
 /// 2^126, beyond which the unit's reciprocal is subnormal, so zero.
 const LARGE: f32 = f32::from_bits(0x7e80_0000);
 
-const FTZ: Mode = Mode { ftz: true, ..Mode::RN };
-
-#[inline]
+#[inline(always)]
 fn is_subnormal(a: f32) -> bool {
     a.abs() < f32::MIN_POSITIVE
 }
 
-#[inline]
+#[inline(always)]
 pub fn rcp(a: f32, ftz: bool) -> f32 {
     if ftz {
         return special::reciprocal(a);
     }
-    let scale = if a.abs() > LARGE {
-        0.25
-    } else if is_subnormal(a) {
-        UP
-    } else {
-        1.0
-    };
+    let scale = select(a.abs() > LARGE, 0.25, select(is_subnormal(a), UP, 1.0));
     canonical(special::reciprocal(a * scale) * scale)
 }
 
-#[inline]
+#[inline(always)]
 pub fn sqrt(a: f32, ftz: bool) -> f32 {
-    if !ftz && is_subnormal(a) { special::root(a * UP) * (1.0 / 4096.0) } else { special::root(a) }
+    if ftz {
+        return special::root(a);
+    }
+    let (up, down) = select(is_subnormal(a), (UP, 1.0 / 4096.0), (1.0, 1.0));
+    special::root(a * up) * down
 }
 
-#[inline]
+#[inline(always)]
 pub fn rsqrt(a: f32, ftz: bool) -> f32 {
-    if !ftz && is_subnormal(a) {
-        special::reciprocal_root(a * UP) * 4096.0
-    } else {
-        special::reciprocal_root(a)
+    if ftz {
+        return special::reciprocal_root(a);
     }
+    let (up, down) = select(is_subnormal(a), (UP, 4096.0), (1.0, 1.0));
+    special::reciprocal_root(a * up) * down
 }
 
 /// The angle in turns: `FMUL.RZ` by 1/2π.
-#[inline]
+#[inline(always)]
 fn turns(a: f32) -> f32 {
     const TURN: f32 = 0.159_154_94;
     let exact = f64::from(a) * f64::from(TURN);
     let near = exact as f32;
     let beyond = f64::from(near).abs() > exact.abs();
-    if beyond { f32::from_bits(near.to_bits() - 1) } else { near }
+    f32::from_bits(near.to_bits() - u32::from(beyond))
 }
 
 /// `sin.approx.f32`, with or without `.ftz`: the unit takes subnormal turns as zero.
-#[inline]
+#[inline(always)]
 pub fn sin(a: f32) -> f32 {
     special::sine(turns(a))
 }
 
-#[inline]
+#[inline(always)]
 pub fn cos(a: f32) -> f32 {
     special::cosine(turns(a))
 }
 
-#[inline]
+#[inline(always)]
 pub fn lg2(a: f32, ftz: bool) -> f32 {
-    if !ftz && is_subnormal(a) { canonical(special::log2(a * UP) - 24.0) } else { special::log2(a) }
+    if ftz {
+        return special::log2(a);
+    }
+    let (up, down) = select(is_subnormal(a), (UP, 24.0), (1.0, 0.0));
+    canonical(special::log2(a * up) - down)
 }
 
-#[inline]
+#[inline(always)]
 pub fn ex2(a: f32, ftz: bool) -> f32 {
-    if !ftz && a < -126.0 {
-        let root = special::exp2(a * 0.5);
-        return root * root;
-    }
-    special::exp2(a)
+    let halved = !ftz && a < -126.0;
+    let power = special::exp2(select(halved, a * 0.5, a));
+    select(halved, power * power, power)
 }
 
 #[inline]
@@ -86,27 +85,31 @@ pub fn tanh(a: f32) -> f32 {
 }
 
 /// `div.approx.f32`: beyond |b| = 2^126 the reciprocal is zero, so the quotient is, or NaN for infinite `a`.
-#[inline]
+#[inline(always)]
 pub fn div_approx(a: f32, b: f32, ftz: bool) -> f32 {
     if ftz {
-        let (a, reciprocal) = (flush_f32(a, true), special::reciprocal(b));
-        return mul_f32(a, reciprocal, FTZ);
+        return mul_flushed(flush_f32(a, true), special::reciprocal(b));
     }
-    let scale = if is_subnormal(b) { UP } else { 1.0 };
+    let scale = select(is_subnormal(b), UP, 1.0);
     canonical(special::reciprocal(b * scale) * (a * scale))
 }
 
-#[inline]
+#[inline(always)]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
     let flush = |a| flush_f32(a, ftz);
-    let (mut a, mut b) = (flush(a), flush(b));
-    if b.abs() > LARGE {
-        (a, b) = (flush(a * 0.25), b * 0.25);
-    } else if !ftz && is_subnormal(b) {
-        (a, b) = (a * UP, b * UP);
-    }
+    let (a, b) = (flush(a), flush(b));
+    let scale = select(b.abs() > LARGE, 0.25, select(!ftz && is_subnormal(b), UP, 1.0));
+    let (a, b) = (flush(a * scale), b * scale);
     let reciprocal = special::reciprocal(b);
-    if ftz { mul_f32(a, reciprocal, FTZ) } else { canonical(reciprocal * a) }
+    if ftz { mul_flushed(a, reciprocal) } else { canonical(reciprocal * a) }
+}
+
+/// `mul.ftz.f32` of factors that are not subnormal.
+#[inline(always)]
+fn mul_flushed(a: f32, b: f32) -> f32 {
+    let product = canonical(a * b);
+    let tiny = (f64::from(a) * f64::from(b)).abs() < TINY;
+    f32::from_bits(select(tiny, product.to_bits() & 0x8000_0000, product.to_bits()))
 }
 
 #[inline]

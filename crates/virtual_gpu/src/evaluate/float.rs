@@ -169,11 +169,21 @@ pub(super) fn copysign(o: &Arithmetic, ty: ScalarType) -> Result<Evaluate, Unkno
     })
 }
 
+/// An approximation of each lane, with code of its own for `.ftz`: one for both would not become vectors.
+macro_rules! in_vectors {
+    ($map:ident($($slot:ident),*), $function:ident($($a:ident),*), $ftz:expr) => {
+        match $ftz {
+            true => $map($($slot),*, |$($a),*| approx::$function($($a),*, true)),
+            false => $map($($slot),*, |$($a),*| approx::$function($($a),*, false)),
+        }
+    };
+}
+
 fn quotient(o: &Arithmetic, ty: ScalarType, mode: Mode, accuracy: Accuracy) -> Result<Evaluate, Unknown> {
     let (t, [a, b], ftz) = (o.target(), o.sources()?, mode.ftz);
     Ok(match (ty, accuracy) {
-        (ScalarType::F32, Accuracy::Approximate) => each2(t, a, b, move |a, b| approx::div_approx(a, b, ftz)),
-        (ScalarType::F32, Accuracy::Full) => each2(t, a, b, move |a, b| approx::div_full(a, b, ftz)),
+        (ScalarType::F32, Accuracy::Approximate) => in_vectors!(map2(t, a, b), div_approx(a, b), ftz),
+        (ScalarType::F32, Accuracy::Full) => in_vectors!(map2(t, a, b), div_full(a, b), ftz),
         (ScalarType::F32, Accuracy::Rounded) => each2(t, a, b, move |a, b| float::div_f32(a, b, mode)),
         (ScalarType::F64, Accuracy::Rounded) if !ftz => {
             each2(t, a, b, move |a, b| float::div_f64(a, b, mode.round))
@@ -187,20 +197,20 @@ fn function(o: &Arithmetic, ty: ScalarType, mode: Mode, approximate: bool) -> Re
     use ScalarType::{F32, F64};
     let (t, [a], ftz) = (o.target(), o.sources()?, mode.ftz);
     Ok(match (o.opcode, ty, approximate) {
-        (Reciprocal, F32, true) => each1(t, a, move |a| approx::rcp(a, ftz)),
+        (Reciprocal, F32, true) => in_vectors!(map1(t, a), rcp(a), ftz),
         (Reciprocal, F32, false) => each1(t, a, move |a| float::rcp_f32(a, mode)),
         (Reciprocal, F64, true) if ftz => each1(t, a, approx::rcp_f64),
         (Reciprocal, F64, false) if !ftz => each1(t, a, move |a| float::rcp_f64(a, mode.round)),
-        (Root, F32, true) => each1(t, a, move |a| approx::sqrt(a, ftz)),
+        (Root, F32, true) => in_vectors!(map1(t, a), sqrt(a), ftz),
         (Root, F32, false) => each1(t, a, move |a| float::sqrt_f32(a, mode)),
         (Root, F64, false) if !ftz => each1(t, a, move |a| float::sqrt_f64(a, mode.round)),
-        (ReciprocalRoot, F32, true) => each1(t, a, move |a| approx::rsqrt(a, ftz)),
+        (ReciprocalRoot, F32, true) => in_vectors!(map1(t, a), rsqrt(a), ftz),
         (ReciprocalRoot, F64, true) if ftz => each1(t, a, approx::rsqrt_f64),
         (ReciprocalRoot, F64, true) => each1(t, a, approx::rsqrt_full_f64),
-        (Sine, F32, true) => each1(t, a, approx::sin),
-        (Cosine, F32, true) => each1(t, a, approx::cos),
-        (Log2, F32, true) => each1(t, a, move |a| approx::lg2(a, ftz)),
-        (Exp2, F32, true) => each1(t, a, move |a| approx::ex2(a, ftz)),
+        (Sine, F32, true) => map1(t, a, approx::sin),
+        (Cosine, F32, true) => map1(t, a, approx::cos),
+        (Log2, F32, true) => in_vectors!(map1(t, a), lg2(a), ftz),
+        (Exp2, F32, true) => in_vectors!(map1(t, a), ex2(a), ftz),
         (Tanh, F32, true) if !ftz => each1(t, a, approx::tanh),
         (_, other, _) => return Err(Unknown::ty(other)),
     })

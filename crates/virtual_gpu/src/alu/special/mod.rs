@@ -4,8 +4,11 @@
 //! fixed point (Oberman and Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square
 //! is a sum of rows each cut on its own, the sum is cut once more to the fraction of the result. Subnormal operands count
 //! as zeros, subnormal results become zeros: what PTX promises of subnormal numbers, [`super::approx`] adds by scaling.
+//! Without branches, which a lookup in a table must not follow if loops are to become vectors.
 
 mod tables;
+
+use std::hint::select_unpredictable as select;
 
 use super::float::NAN_F32;
 
@@ -16,31 +19,21 @@ const FRACTION: u32 = 0x007f_ffff;
 const INFINITY: u32 = 0x7f80_0000;
 
 /// The product of 7 bits and 7 bits over 2^6, without what stands right of that in its columns.
-const fn cut_product(a: usize, b: usize) -> u8 {
-    let (mut sum, mut bit) = (0, 0);
-    while bit < 7 {
+#[inline(always)]
+fn cut_product(a: u32, b: u32) -> u32 {
+    let mut sum = 0;
+    for bit in 0..7 {
         sum += (a >> bit & 1) * (b >> (6 - bit));
-        bit += 1;
     }
-    sum as u8
+    sum
 }
-
-static CUT_PRODUCTS: [[u8; 128]; 128] = {
-    let mut products = [[0; 128]; 128];
-    let mut i = 0;
-    while i < 128 * 128 {
-        products[i / 128][i % 128] = cut_product(i / 128, i % 128);
-        i += 1;
-    }
-    products
-};
 
 /// The square of 17 bits over 2^19. The unit adds rows `x >> (18 - i)` for the bits i of x, each cut on its own, and halves
 /// the sum; with the upper eight bits apart from the lower nine that is a plain square and twice a product so cut.
 #[inline(always)]
 fn square(x: u32) -> u32 {
     let (high, low) = (x >> 9, x & 0x1ff);
-    ((high * high) >> 1) + u32::from(CUT_PRODUCTS[(high >> 1 & 0x7f) as usize][(low >> 2) as usize])
+    ((high * high) >> 1) + cut_product(high >> 1 & 0x7f, low >> 2)
 }
 
 /// A segment's quadratic at the bits that remain; `squared` is the square of those bits, moved to the top.
@@ -53,17 +46,17 @@ fn interpolate((constant, linear, quadratic): Segment, x: u32, squared: u32) -> 
 #[inline(always)]
 fn pack(exponent: i32, significand: u32) -> u32 {
     let bits = ((exponent - 1) << 23).wrapping_add(significand as i32);
-    if bits < 0x0080_0000 { 0 } else { bits.min(INFINITY as i32) as u32 }
+    select(bits < 0x0080_0000, 0, bits.min(INFINITY as i32) as u32)
 }
 
-/// The number of a fixed-point magnitude with this many bits after the point, cut to 24 bits.
+/// The number of a fixed-point magnitude below 2^52 with this many bits after the point, cut to 24 bits.
 #[inline(always)]
 fn normalize(magnitude: u64, point: i32) -> u32 {
-    if magnitude == 0 {
-        return 0;
-    }
-    let shift = magnitude.leading_zeros() as i32;
-    pack(127 + 63 - shift - point, (magnitude << shift >> 40) as u32)
+    // As a fraction of 2^52, whose bits then are cut and scaled.
+    let whole = f64::from_bits(magnitude | 0x4330_0000_0000_0000) - f64::from_bits(0x4330_0000_0000_0000);
+    let cut = f64::from_bits(whole.to_bits() & (!0 << 29));
+    let unit = f64::from_bits(((1023 - point) as u64) << 52);
+    ((cut * unit) as f32).to_bits()
 }
 
 #[inline(always)]
@@ -77,19 +70,16 @@ fn is_nan(bits: u32) -> bool {
 }
 
 /// `MUFU.RCP`
-#[inline]
+#[inline(always)]
 pub fn reciprocal(a: f32) -> f32 {
     let bits = a.to_bits();
     let sign = bits & 0x8000_0000;
     let x = bits & 0xffff;
     let sum = interpolate(tables::RECIPROCAL[(bits >> 16 & 0x7f) as usize], x, square(x << 1));
     let number = pack(253 - (bits >> 23 & 0xff) as i32, (sum >> 15) as u32);
-    let magnitude = match bits & INFINITY {
-        0 => INFINITY,
-        INFINITY => 0,
-        _ => number,
-    };
-    if is_nan(bits) { NAN_F32 } else { f32::from_bits(sign | magnitude) }
+    let finite = select(is_zero(bits), INFINITY, number);
+    let magnitude = select(bits & INFINITY == INFINITY, 0, finite);
+    select(is_nan(bits), NAN_F32, f32::from_bits(sign | magnitude))
 }
 
 /// Half of the exponent, rounded down, and the significand in [1, 4) without its first bit.
@@ -100,123 +90,96 @@ fn halve(bits: u32) -> (i32, u32) {
 }
 
 /// `MUFU.RSQ`
-#[inline]
+#[inline(always)]
 pub fn reciprocal_root(a: f32) -> f32 {
     let bits = a.to_bits();
     let (exponent, fraction) = halve(bits);
     let x = fraction & 0x1ffff;
     let sum = interpolate(tables::RECIPROCAL_ROOT[(fraction >> 17) as usize], x, square(x));
-    let significand = if fraction == 0 { 1 << 24 } else { (sum >> 16) as u32 };
-    if is_zero(bits) {
-        f32::from_bits(bits & 0x8000_0000 | INFINITY)
-    } else if bits > INFINITY {
-        NAN_F32
-    } else if bits == INFINITY {
-        0.0
-    } else {
-        f32::from_bits(pack(126 - exponent, significand))
-    }
+    let significand = select(fraction == 0, 1 << 24, (sum >> 16) as u32);
+    let number = f32::from_bits(pack(126 - exponent, significand));
+    let positive = select(bits == INFINITY, 0.0, number);
+    let defined = select(bits > INFINITY, NAN_F32, positive);
+    select(is_zero(bits), f32::from_bits(bits & 0x8000_0000 | INFINITY), defined)
 }
 
 /// `MUFU.SQRT`
-#[inline]
+#[inline(always)]
 pub fn root(a: f32) -> f32 {
     let bits = a.to_bits();
     let (exponent, fraction) = halve(bits);
     let x = fraction & 0x1ffff;
     let sum = interpolate(tables::ROOT[(fraction >> 17) as usize], x, square(x));
     let significand = (sum >> (17 - (fraction >> 23))) as u32;
-    if is_zero(bits) {
-        f32::from_bits(bits & 0x8000_0000)
-    } else if bits > INFINITY {
-        NAN_F32
-    } else if bits == INFINITY {
-        a
-    } else {
-        f32::from_bits(pack(127 + exponent, significand))
-    }
+    let number = f32::from_bits(pack(127 + exponent, significand));
+    let positive = select(bits == INFINITY, a, number);
+    let defined = select(bits > INFINITY, NAN_F32, positive);
+    select(is_zero(bits), f32::from_bits(bits & 0x8000_0000), defined)
 }
 
 /// `MUFU.EX2`
-#[inline]
+#[inline(always)]
 pub fn exp2(a: f32) -> f32 {
     let bits = a.to_bits();
     let exponent = (bits >> 23 & 0xff) as i32 - 127;
-    if exponent >= 7 {
-        return match (is_nan(bits), bits >> 31) {
-            (true, _) => NAN_F32,
-            (false, 0) => f32::INFINITY,
-            _ => 0.0,
-        };
-    }
     // 23 bits after the point.
     let significand = bits & FRACTION | 1 << 23;
-    let magnitude =
-        if exponent >= 0 { significand << exponent } else { significand >> (-exponent).min(31) } as i32;
+    let magnitude = (significand << exponent.clamp(0, 6) >> (-exponent).clamp(0, 31)) as i32;
     // The complement of a fraction is to one, not to two.
-    let fixed = match (bits >> 31, magnitude as u32 & FRACTION) {
-        (0, _) => magnitude,
-        (_, 0) => -magnitude,
-        _ => !magnitude,
-    };
+    let complement = !magnitude + i32::from(magnitude as u32 & FRACTION == 0);
+    let fixed = select(bits >> 31 == 0, magnitude, complement);
     let fraction = fixed as u32 & FRACTION;
     let x = fraction & 0x1ffff;
     let sum = interpolate(tables::EXP2[(fraction >> 17) as usize], x, square(x));
-    f32::from_bits(pack(127 + (fixed >> 23), (sum >> 15) as u32))
+    let number = f32::from_bits(pack(127 + (fixed >> 23), (sum >> 15) as u32));
+    let beyond = select(bits >> 31 == 0, f32::INFINITY, 0.0);
+    let defined = select(exponent >= 7, beyond, number);
+    select(is_nan(bits), NAN_F32, defined)
 }
 
 /// `MUFU.LG2`
-#[inline]
+#[inline(always)]
 pub fn log2(a: f32) -> f32 {
     let bits = a.to_bits();
-    if is_zero(bits) {
-        return f32::NEG_INFINITY;
-    } else if bits >= INFINITY {
-        return if bits == INFINITY { a } else { NAN_F32 };
-    }
     let fraction = bits & FRACTION;
     let x = fraction & 0x1ffff;
     let sum = interpolate(tables::LOG2[(fraction >> 17) as usize], x, square(x)) >> 2;
-    let whole = i64::from(bits >> 23) - 127;
-    let fixed = (whole << 36) + if bits == 1.0f32.to_bits() { 0 } else { sum };
-    if fixed < 0 {
-        -f32::from_bits(normalize(!fixed as u64, 36))
-    } else {
-        f32::from_bits(normalize(fixed as u64, 36))
-    }
+    let whole = i64::from(bits >> 23 & 0xff) - 127;
+    let fixed = (whole << 36) + select(bits == 1.0f32.to_bits(), 0, sum);
+    let negative = fixed < 0;
+    let magnitude = normalize(select(negative, !fixed, fixed) as u64, 36);
+    let number = f32::from_bits(magnitude | u32::from(negative) << 31);
+    let positive = select(bits == INFINITY, a, number);
+    let defined = select(bits > INFINITY, NAN_F32, positive);
+    select(is_zero(bits), f32::NEG_INFINITY, defined)
 }
 
 /// The sine of turns, from this quarter on.
 #[inline(always)]
 fn sine_of_turns(turns: f32, quarter: u32) -> f32 {
     let bits = turns.to_bits();
-    if bits & INFINITY == INFINITY {
-        return NAN_F32;
-    }
     // A quarter of a turn has 23 bits after the point.
     let exponent = (bits >> 23 & 0xff) as i32 - 125;
     let significand = bits & FRACTION | 1 << 23;
-    let fixed = match exponent {
-        32.. => 0,
-        0.. => significand << exponent,
-        _ => significand >> (-exponent).min(31),
-    };
+    let shifted = significand << exponent.clamp(0, 31) >> (-exponent).clamp(0, 31);
+    let fixed = select(exponent > 31, 0, shifted);
     let quarters = (fixed >> 23) + quarter;
-    let fraction = if quarters & 1 != 0 { !fixed } else { fixed } & FRACTION;
+    let fraction = select(quarters & 1 != 0, !fixed, fixed) & FRACTION;
     let x = fraction & 0x1ffff;
     let sum = interpolate(tables::SINE[(fraction >> 17) as usize], x, square(x));
-    let sign = (quarters >> 1 & 1) << 31 ^ if quarter == 0 { bits & 0x8000_0000 } else { 0 };
-    f32::from_bits(normalize(sum as u64, 37) | sign)
+    let sign = (quarters >> 1 & 1) << 31 ^ select(quarter == 0, bits & 0x8000_0000, 0);
+    let number = f32::from_bits(normalize(sum as u64, 37) | sign);
+    select(bits & INFINITY == INFINITY, NAN_F32, number)
 }
 
 /// `MUFU.SIN`: of turns.
-#[inline]
+#[inline(always)]
 pub fn sine(turns: f32) -> f32 {
     sine_of_turns(turns, 0)
 }
 
 /// `MUFU.COS`: of turns.
-#[inline]
+#[inline(always)]
 pub fn cosine(turns: f32) -> f32 {
     sine_of_turns(turns, 1)
 }
