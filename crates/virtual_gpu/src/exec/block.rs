@@ -1,17 +1,18 @@
 //! A block: its warps, its shared memory, and its life.
 
-mod barriers;
 mod report;
 
 use super::block_state::{Barrier, BlockState};
+use super::cluster::ClusterState;
 use super::compiled::CodeEntry;
-use super::context::{LaunchContext, SharedMemory};
+use super::context::{Cx, LaunchContext, SharedMemory};
 use super::frame;
 use super::resume::Resume;
 use super::schedule::Schedule;
-use super::scheduler::{BlockStop, Surroundings};
+use super::scheduler::{BlockStop, Scheduler};
 use super::warp::{Group, Warp};
 use crate::fault::Fault;
+use crate::memory::View;
 use crate::observer::{BlockInfo, BlockObserver};
 
 /// One block with all that it owns. It is [started](Block::start) again for the next one of its thread.
@@ -24,15 +25,15 @@ pub(crate) struct Block<O> {
     /// Operations that its warps have executed, and those of them that the launch has counted.
     pub executed: u64,
     pub counted: u64,
-    pub(super) life: Life,
+    life: Life,
     /// Warps that have exited.
-    pub(super) finished: u32,
+    finished: u32,
     /// The place in `order` of the warp that has the next slice.
-    pub(super) next: usize,
+    next: usize,
     /// The warps in the order of their slices.
-    pub(super) order: Vec<u32>,
+    order: Vec<u32>,
     /// The positions of the warps while the block runs.
-    pub(super) resumes: Vec<Resume>,
+    resumes: Vec<Resume>,
     /// Their positions when a block begins.
     firsts: Vec<Resume>,
 }
@@ -140,8 +141,8 @@ impl<O: BlockObserver> Block<O> {
             }
             warp.begin(function, lanes);
         }
-        self.save_all(launch, true);
-        self.firsts.clone_from(&self.resumes);
+        self.firsts.clear();
+        self.firsts.extend(self.warps.iter_mut().map(|warp| Resume::of(warp, launch, true)));
     }
 
     /// The lanes that its warps begin with.
@@ -164,42 +165,36 @@ impl<O: BlockObserver> Block<O> {
     /// Runs its warps in turn, for about `budget` operations.
     pub fn run<'l>(
         &mut self,
-        around: &mut Surroundings<'_, 'l>,
+        launch: &LaunchContext<'l>,
+        (cluster, team, device): (&[SharedMemory], &mut ClusterState, &View),
         entry: &mut Option<CodeEntry<'l>>,
         budget: u64,
     ) -> Result<BlockStop, Box<Fault>> {
-        let Surroundings { launch, cluster, device, .. } = *around;
         let own = cluster[self.state.cluster_rank as usize];
-        let mut entry = match &mut self.observer {
-            Some(observer) => CodeEntry::open(entry, launch, &self.state, own, device, observer),
-            None => None,
-        };
-        if self.life == Life::New && entry.is_some() {
-            self.life = Life::Compiled;
-            self.resumes.clone_from(&self.firsts);
+        let Block { state, warps, resumes, firsts, observer, life, finished, next, order, executed, .. } =
+            self;
+        let Some(observer) = observer else { return Ok(BlockStop::Finished) };
+        let entry = CodeEntry::open(entry, launch, state, own, device, observer);
+        let is_compiled = entry.is_some();
+        if *life == Life::New && is_compiled {
+            *life = Life::Compiled;
+            resumes.clone_from(firsts);
         } else {
-            self.life = Life::Interpreted;
-            self.save_all(launch, entry.is_some());
+            *life = Life::Interpreted;
+            resumes.clear();
+            resumes.extend(warps.iter_mut().map(|warp| Resume::of(warp, launch, is_compiled)));
         }
-        let stop = self.run_slices(around, &mut entry, budget);
-        if let (Some(entry), Some(observer)) = (&mut entry, &mut self.observer) {
-            entry.close(observer);
-            if entry.missed > 0 {
-                launch.count_for(false, entry.missed);
-            }
-        }
+        let cx = Cx { launch, block: state, cluster, team, observer, device };
+        let mut scheduler = Scheduler { cx, entry, warps, resumes, order, next, finished, executed, life };
+        let stop = scheduler.run(budget);
         let function = &launch.code.functions[launch.kernel.function as usize];
         // Local memory begins with zeros.
         let may_stay = launch.frame_reset.is_some() && function.local_size == 0;
         let has_ended = matches!(stop, Ok(BlockStop::Finished));
-        let reusable = has_ended && may_stay && self.life == Life::Compiled;
-        if let Some(entry) = &entry
-            && !reusable
-        {
-            (0..self.warps.len()).for_each(|index| self.restore(index, entry));
-        }
+        let reusable = has_ended && may_stay && *scheduler.life == Life::Compiled;
+        scheduler.close(reusable);
         self.life = if has_ended { Life::Ended { reusable } } else { Life::Interpreted };
-        stop
+        stop.map_err(|(index, raised)| self.fault(launch, index, raised))
     }
 
     /// Whether all its warps have exited.

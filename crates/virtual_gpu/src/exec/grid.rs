@@ -14,7 +14,7 @@ use super::compiled::CodeEntry;
 use super::context::LaunchContext;
 use super::limits::cluster_blocks;
 use super::schedule::Schedule;
-use super::scheduler::{BlockStop, Surroundings};
+use super::scheduler::BlockStop;
 use crate::Gpu;
 use crate::fault::Fault;
 use crate::launch::Launch;
@@ -265,7 +265,6 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
         let Team { blocks, shared, state, .. } = team;
         shared.clear();
         shared.extend(blocks.iter_mut().map(|block| block.shared_memory(self.context)));
-        let mut around = Surroundings { launch: self.context, cluster: shared, team: state, device };
         let (mut stuck, mut running) = (0, 0);
         for place in 0..blocks.len() {
             let rank = match several {
@@ -281,7 +280,7 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 block.state.watch.get_or_insert_default();
             }
             let (before, progress) = (block.counted, block.state.progress);
-            let stop = block.run(&mut around, entry, slice)?;
+            let stop = block.run(self.context, (shared, state, device), entry, slice)?;
             block.counted = block.executed;
             let steps = block.counted - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {

@@ -2,15 +2,13 @@
 //!
 //! Most slices begin where a block begins or behind a barrier, and end at a barrier or at the exit, with all lanes converged. A block
 //! of eight warps has tens of kilobytes of registers, so a whole [`Warp`] is no longer in the cache when its slice comes. What such
-//! slices need of it is a [`Resume`]; the warp is [restored](Block::restore) when the interpreter goes on with it.
+//! slices need of it is a [`Resume`]; the warp is [restored](Resume::restore) when the interpreter goes on with it.
 
-use super::block::Block;
 use super::compiled::CodeEntry;
 use super::context::LaunchContext;
 use super::warp::{Group, Wait, Warp};
 use crate::form::op::{BarrierKind, OpKind};
 use crate::form::registers::{NONE, Regs, Row};
-use crate::observer::BlockObserver;
 
 /// The position of a warp between two slices.
 #[derive(Debug, Clone, Copy)]
@@ -45,46 +43,34 @@ pub(super) enum WarpState {
     Irregular,
 }
 
-impl<O: BlockObserver> Block<O> {
-    /// Takes the positions of all warps from the warps.
-    pub(super) fn save_all(&mut self, launch: &LaunchContext<'_>, compiled: bool) {
-        let Block { warps, resumes, .. } = self;
-        resumes.clear();
-        resumes.extend(warps.iter_mut().map(|warp| Resume::of(warp, launch, compiled)));
-    }
-
-    /// Moves the position of a warp into the warp.
-    pub(super) fn restore(&mut self, index: usize, entry: &CodeEntry<'_>) {
-        let (resume, warp) = (&mut self.resumes[index], &mut self.warps[index]);
-        let Resume { state, pc, steps, converged, rows, compact, backward, diverged, .. } = *resume;
-        resume.state = WarpState::Irregular;
+impl Resume {
+    /// Moves the position into the warp.
+    pub fn restore(&mut self, warp: &mut Warp, entry: &CodeEntry<'_>) {
+        let Resume { state, pc, steps, converged, rows, compact, backward, diverged, .. } = *self;
         if state == WarpState::Irregular {
             return;
         }
-        if compact && state != WarpState::Exited {
+        warp.converged &= converged != 0;
+        warp.steps = steps;
+        if state == WarpState::Exited {
+            return warp.finish();
+        }
+        self.state = WarpState::Irregular;
+        if compact {
             // SAFETY: `Resume::of` found the rows of the frame of the kernel's function.
             entry.expand(unsafe { Regs::new(rows) }, pc);
         }
-        warp.converged &= converged != 0;
-        warp.steps = steps;
         let (wait, arrived) = match state {
             WarpState::AtBarrier(id) => (Wait::Barrier(id), Some(id)),
-            WarpState::Exited => {
-                resume.state = WarpState::Exited;
-                return warp.finish();
-            }
-            WarpState::Ready | WarpState::Irregular => (Wait::Nothing, None),
+            _ => (Wait::Nothing, None),
         };
-        warp.arrived = arrived;
-        warp.backward = backward;
+        (warp.arrived, warp.backward) = (arrived, backward);
         (warp.groups[0].pc, warp.groups[0].wait) = (pc, wait);
         if let (lanes @ 1.., behind) = diverged {
             warp.diverge(lanes, pc, behind);
         }
     }
-}
 
-impl Resume {
     /// The position of a warp, for `compiled` code or the interpreter alone.
     pub fn of(warp: &mut Warp, launch: &LaunchContext<'_>, compiled: bool) -> Self {
         let whole = warp.converged && warp.live == u32::MAX && in_halves(launch.launch.block);

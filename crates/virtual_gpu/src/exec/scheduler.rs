@@ -4,15 +4,14 @@
 //! [`CodeEntry::run_slice`], compiled code that starts at a [`Resume`](super::resume::Resume), and [`interpreter::run`], which
 //! takes the slices of all other warps and the rest of a slice that compiled code left early.
 
-use super::block::{Block, Life};
-use super::block_state::BlockState;
-use super::cluster::ClusterState;
+mod barriers;
+
+use super::block::Life;
 use super::compiled::CodeEntry;
-use super::context::{Cx, LaunchContext, SharedMemory};
-use super::interpreter;
+use super::context::Cx;
+use super::interpreter::{self, Raised};
 use super::resume::{Resume, WarpState};
-use crate::fault::Fault;
-use crate::memory::View;
+use super::warp::Warp;
 use crate::observer::BlockObserver;
 
 /// Operations of a slice.
@@ -46,43 +45,38 @@ pub(crate) enum BlockStop {
     MovedAndStuck,
 }
 
-/// A block's surroundings.
-pub(super) struct Surroundings<'a, 'l> {
-    pub launch: &'a LaunchContext<'l>,
-    /// Shared memory of the cluster's blocks, by rank.
-    pub cluster: &'a [SharedMemory],
-    pub team: &'a mut ClusterState,
-    pub device: &'a View,
+/// A run of a block: what it may use up, and how far its warps have come.
+pub(super) struct Scheduler<'s, 'l, O> {
+    pub cx: Cx<'s, O>,
+    pub entry: Option<&'s mut CodeEntry<'l>>,
+    pub warps: &'s mut [Warp],
+    pub resumes: &'s mut [Resume],
+    /// The warps in the order of their slices, and the place of the one that is next.
+    pub order: &'s [u32],
+    pub next: &'s mut usize,
+    /// Warps that have exited.
+    pub finished: &'s mut u32,
+    /// Operations that the block has executed.
+    pub executed: &'s mut u64,
+    pub life: &'s mut Life,
 }
 
-impl Surroundings<'_, '_> {
-    /// The context of the warps of a block.
-    #[inline(always)]
-    fn of<'c, O>(&'c mut self, block: &'c mut BlockState, observer: &'c mut O) -> Cx<'c, O> {
-        let Surroundings { launch, cluster, team, device } = self;
-        Cx { launch, block, cluster, team, observer, device }
-    }
-}
-
-/// The slices of a run of a block, and its limits.
+/// The slices of a run.
 struct Slices {
     warps: usize,
-    /// Rounds without progress after which the block gives way.
+    /// Slices without progress after which the block gives way.
     spin_limit: usize,
     budget: u64,
     spent: u64,
     /// Warps in a row that could not go on.
     idle: usize,
     moved: bool,
-    /// The block's progress when a round began, and slices since.
-    round: (u64, usize),
+    /// The block's progress when the slices since were counted last, and how many there may be still.
+    progress: u64,
+    left: usize,
 }
 
 impl Slices {
-    fn new(warps: usize, spin_limit: usize, budget: u64, progress: u64) -> Self {
-        Slices { warps, spin_limit, budget, spent: 0, idle: 0, moved: false, round: (progress, 0) }
-    }
-
     /// The reason to stop before the next slice, if there is one.
     #[inline(always)]
     fn stop(&mut self, finished: u32, progress: u64) -> Option<BlockStop> {
@@ -95,14 +89,14 @@ impl Slices {
         if self.idle >= self.warps {
             return Some(if self.moved { BlockStop::MovedAndStuck } else { BlockStop::Stuck });
         }
-        if self.round.1 == self.warps * self.spin_limit {
+        if self.left == 0 {
             // All warps only looked: perhaps for what another block is to write.
-            if progress == self.round.0 {
+            if progress == self.progress {
                 return Some(BlockStop::EndOfSlice);
             }
-            self.round = (progress, 0);
+            (self.progress, self.left) = (progress, self.spin_limit);
         }
-        self.round.1 += 1;
+        self.left -= 1;
         None
     }
 
@@ -130,133 +124,126 @@ struct Slice {
     progress: bool,
 }
 
-impl<O: BlockObserver> Block<O> {
-    /// Gives its warps slices, for about `budget` operations.
-    pub(super) fn run_slices(
-        &mut self,
-        around: &mut Surroundings<'_, '_>,
-        entry: &mut Option<&mut CodeEntry<'_>>,
-        budget: u64,
-    ) -> Result<BlockStop, Box<Fault>> {
+/// A fault, with the index of its warp.
+pub(super) type Faulted = (usize, Raised);
+
+impl<'s, 'l, O: BlockObserver> Scheduler<'s, 'l, O> {
+    /// Gives the warps slices, for about `budget` operations.
+    pub fn run(&mut self, budget: u64) -> Result<BlockStop, Faulted> {
         // At once where blocks wait for each other by design, later where one more likely just computes.
-        let spin_limit = if around.launch.launch.cooperative || around.cluster.len() > 1 { 1 } else { 8 };
-        let mut slices = Slices::new(self.warps.len(), spin_limit, budget, self.state.progress);
+        let rounds = if self.cx.launch.launch.cooperative || self.cx.cluster.len() > 1 { 1 } else { 8 };
+        let (warps, progress) = (self.warps.len(), self.cx.block.progress);
+        let spin_limit = warps * rounds;
+        let mut slices =
+            Slices { warps, spin_limit, budget, spent: 0, idle: 0, moved: false, progress, left: spin_limit };
         // Some warp has exited in compiled code, and the cluster does not know.
         let mut exits = false;
         loop {
-            if let Some(stop) = slices.stop(self.finished, self.state.progress) {
+            if let Some(stop) = slices.stop(*self.finished, self.cx.block.progress) {
                 // Nothing can ask for the warps of a lone block that has finished.
-                if exits && (around.cluster.len() > 1 || stop != BlockStop::Finished) {
-                    self.publish_exits(around);
+                if exits && (self.cx.cluster.len() > 1 || stop != BlockStop::Finished) {
+                    self.publish_exits();
                 }
                 if stop == BlockStop::EndOfSlice {
-                    self.state.age += slices.spent / self.warps.len() as u64;
+                    self.cx.block.age += slices.spent / self.warps.len() as u64;
                 }
                 return Ok(stop);
             }
-            let index = self.order[self.next] as usize;
-            self.next = if self.next + 1 < self.warps.len() { self.next + 1 } else { 0 };
-            let Resume { state, steps: begun, .. } = self.resumes[index];
+            let index = self.order[*self.next] as usize;
+            *self.next = if *self.next + 1 < self.warps.len() { *self.next + 1 } else { 0 };
+            let (resume, warp) = (&mut self.resumes[index], &mut self.warps[index]);
+            let (state, begun) = (resume.state, resume.steps);
             if matches!(state, WarpState::AtBarrier(_) | WarpState::Exited) {
                 slices.pass(state);
                 continue;
             }
-            let compiled = match entry {
-                Some(entry) if state == WarpState::Ready => self.run_compiled(index, around, entry)?,
+            let compiled = match &mut self.entry {
+                Some(entry) if state == WarpState::Ready => {
+                    entry.run_slice(resume, warp, &mut self.cx).map_err(|raised| (index, raised))?
+                }
                 _ => None,
             };
-            let is_compiled = compiled.is_some();
             let Slice { end, steps, progress } = match compiled {
-                Some(end) => Slice { end, steps: self.resumes[index].steps - begun, progress: true },
+                Some(end) => Slice { end, steps: resume.steps - begun, progress: true },
                 None => {
                     if std::mem::take(&mut exits) {
-                        self.publish_exits(around);
+                        self.publish_exits();
                     }
-                    self.interpret(index, around, entry, begun)?
+                    self.interpret(index, begun).map_err(|raised| (index, raised))?
                 }
             };
-            self.executed += steps;
+            *self.executed += steps;
             slices.count(steps, progress);
             let moved = match end {
-                SliceEnd::Barrier(id) => self
-                    .arrive(around.launch, index, id)
-                    .map_err(|raised| self.fault(around.launch, index, raised))?,
+                SliceEnd::Barrier(id) => self.arrive(index, id).map_err(|raised| (index, raised))?,
                 SliceEnd::Exit => {
-                    self.finished += 1;
-                    self.state.progress += 1;
-                    exits |= is_compiled;
-                    self.open_complete(around.launch, self.state.awaited)
+                    *self.finished += 1;
+                    self.cx.block.progress += 1;
+                    exits |= compiled.is_some();
+                    self.open_complete()
                 }
                 SliceEnd::Expired | SliceEnd::Blocked => false,
             };
             if moved {
                 (slices.idle, slices.moved) = (0, true);
             }
-            if !is_compiled {
-                self.resumes[index] = Resume::of(&mut self.warps[index], around.launch, entry.is_some());
-                if std::mem::take(&mut self.state.told) {
-                    self.state.age += slices.spent / self.warps.len() as u64;
+            if compiled.is_none() {
+                let warp = &mut self.warps[index];
+                self.resumes[index] = Resume::of(warp, self.cx.launch, self.entry.is_some());
+                if std::mem::take(&mut self.cx.block.told) {
+                    self.cx.block.age += slices.spent / self.warps.len() as u64;
                     return Ok(BlockStop::EndOfSlice);
                 }
             }
         }
     }
 
-    /// Runs compiled code for a slice; `None` if the interpreter has to begin it or to go on with it.
-    #[inline(always)]
-    fn run_compiled(
-        &mut self,
-        index: usize,
-        around: &mut Surroundings<'_, '_>,
-        entry: &mut CodeEntry<'_>,
-    ) -> Result<Option<SliceEnd>, Box<Fault>> {
-        let Block { state, warps, resumes, observer: Some(observer), .. } = self else { return Ok(None) };
-        let mut cx = around.of(state, observer);
-        entry
-            .run_slice(&mut resumes[index], &mut warps[index], &mut cx)
-            .map_err(|raised| self.fault(around.launch, index, raised))
+    /// Ends the run: shows the observer what code has counted, and moves positions into the warps unless the next block begins
+    /// with these.
+    pub fn close(&mut self, reusable: bool) {
+        let Some(entry) = &mut self.entry else { return };
+        entry.close(self.cx.observer);
+        if entry.missed > 0 {
+            self.cx.launch.count_for(false, entry.missed);
+        }
+        if !reusable {
+            self.resumes
+                .iter_mut()
+                .zip(&mut *self.warps)
+                .for_each(|(resume, warp)| resume.restore(warp, entry));
+        }
     }
 
     /// Has the interpreter run a slice that has `begun` at that number of operations.
     #[inline(never)]
-    fn interpret(
-        &mut self,
-        index: usize,
-        around: &mut Surroundings<'_, '_>,
-        entry: &mut Option<&mut CodeEntry<'_>>,
-        begun: u64,
-    ) -> Result<Slice, Box<Fault>> {
-        self.life = Life::Interpreted;
-        if let Some(entry) = entry {
-            self.restore(index, entry);
+    fn interpret(&mut self, index: usize, begun: u64) -> Result<Slice, Raised> {
+        *self.life = Life::Interpreted;
+        let warp = &mut self.warps[index];
+        if let Some(entry) = &self.entry {
+            self.resumes[index].restore(warp, entry);
         }
-        let length = if self.state.changes.is_some() { SHORT_SLICE } else { SLICE };
-        let Block { state, warps, observer: Some(observer), .. } = self else {
-            return Ok(Slice { end: SliceEnd::Blocked, steps: 0, progress: false });
-        };
-        let warp = &mut warps[index];
         let vain = warp.vain;
         warp.retry();
-        let end = interpreter::run(warp, &mut around.of(state, observer), entry, begun + length);
-        let end = end.map_err(|raised| self.fault(around.launch, index, raised))?;
-        let warp = &mut self.warps[index];
-        around.team.set(self.state.cluster_rank, index, warp.live);
+        let length = if self.cx.block.changes.is_some() { SHORT_SLICE } else { SLICE };
+        let end = interpreter::run(warp, &mut self.cx, &mut self.entry, begun + length)?;
+        self.cx.team.set(self.cx.block.cluster_rank, index, warp.live);
         let steps = warp.steps - begun;
-        if let Some(entry) = entry {
+        if let Some(entry) = &mut self.entry {
             entry.count(warp, steps);
         }
-        if let Some(watch) = &mut self.state.watch {
-            self.state.progress += u64::from(watch.computes(&mut warp.unobtrusive, steps));
+        let block = &mut *self.cx.block;
+        if let Some(watch) = &mut block.watch {
+            block.progress += u64::from(watch.computes(&mut warp.unobtrusive, steps));
         }
         Ok(Slice { end, steps, progress: steps > warp.vain - vain })
     }
 
     /// Shows the cluster which warps have exited in compiled code.
     #[inline(never)]
-    fn publish_exits(&self, around: &mut Surroundings<'_, '_>) {
+    fn publish_exits(&mut self) {
         for (index, resume) in self.resumes.iter().enumerate() {
             if resume.state == WarpState::Exited {
-                around.team.set(self.state.cluster_rank, index, 0);
+                self.cx.team.set(self.cx.block.cluster_rank, index, 0);
             }
         }
     }
