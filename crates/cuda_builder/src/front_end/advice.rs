@@ -73,13 +73,6 @@ fn library(message: &Value) -> Option<&str> {
     (!source.starts_with("path+")).then_some(name)
 }
 
-/// The crate that links `std` beside the device's own, as "duplicate lang item" or its notes tell.
-fn links_std(message: &Value) -> Option<&str> {
-    let mut texts = message["message"].as_str().into_iter().chain(notes(message));
-    let (_, rest) = texts.find_map(|text| text.split_once("in crate `std` (which `"))?;
-    rest.split('`').next()
-}
-
 fn notes(message: &Value) -> impl Iterator<Item = &str> {
     message["children"].as_array().into_iter().flatten().filter_map(|child| child["message"].as_str())
 }
@@ -145,10 +138,7 @@ impl Collected {
         }
         self.shown = true;
         let code = inner["code"]["code"].as_str();
-        let advice = if let Some(name) = links_std(inner).filter(|_| code == Some("E0152")) {
-            let own = message["target"]["name"].as_str().map(|own| own.replace('-', "_"));
-            Some(if own.as_deref() == Some(name) { NO_STD.to_owned() } else { about_library(name) })
-        } else if let Some(library) = library(message) {
+        let advice = if let Some(library) = library(message) {
             misses_std(code, text).then(|| about_library(library))
         } else {
             about(code, text).map(str::to_owned).or_else(|| about_versions(inner))
@@ -268,21 +258,6 @@ mod tests {
         ] {
             assert_eq!(advice(REGISTRY, error(code, text)), None, "{text}");
         }
-    }
-
-    #[test]
-    fn who_links_std_beside_the_device_is_told() {
-        let duplicate = |by: &str| {
-            let text = format!("duplicate lang item in crate `std` (which `{by}` depends on): `panic_impl`");
-            let mut message = error(Some("E0152"), &text);
-            let note = "the lang item is first defined in crate `cuda_std` (which `my_kernels` depends on)";
-            message["children"] = json!([{ "message": note }]);
-            message
-        };
-        let text = advice(OWN, duplicate("byteorder")).expect("there is advice");
-        assert!(text.contains("`byteorder` is compiled with `std`"), "{text}");
-        let text = advice(OWN, duplicate("my_kernels")).expect("there is advice");
-        assert!(text.contains("Device crates have no `std`"), "{text}");
     }
 
     #[test]

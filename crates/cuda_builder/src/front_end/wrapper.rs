@@ -1,21 +1,32 @@
 //! The compiler that cargo runs for the device build: rustc, behind a wrapper that adds what only device crates get.
 //!
-//! Three unstable flags of the stock compiler are needed, and this is the one place that names them. They go to the
+//! Two unstable flags of the stock compiler are needed, and this is the one place that names them. They go to the
 //! device's own crates: never to build scripts, procedural macros, or the probing compiles that build scripts run,
 //! all of which would take `RUSTC_BOOTSTRAP` for a nightly compiler. Cargo cannot tell these apart, a wrapper can.
 
 use crate::error::CudaBuilderError;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// For every device crate:
 /// - MIR jump threading copies blocks that hold calls, so that a barrier could end up once in each arm of a branch;
 /// - no library feature of nightly: device code is stable Rust.
 const DEVICE_FLAGS: &str = "-Zmir-enable-passes=-JumpThreading -Zallow-features=";
-/// For those that do not say `#![no_std]`, as none needs to: the standard library is the host's here, and one crate with
-/// it would bring its panics along.
-const NO_STD_FLAG: &str = "-Zcrate-attr=no_std";
+
+/// The crate that device crates know as `std`, so that none needs to say `#![no_std]`: the standard library of this target
+/// is the host's, and one crate with it would bring its panics along.
+const STD: &str = "#![no_std]\npub use core::*;\n";
+/// What it is compiled with: an rlib of bitcode without code, as the linker of bitcode takes it.
+const STD_FLAGS: [&str; 6] = [
+    "--crate-name=std",
+    "--crate-type=rlib",
+    "--edition=2024",
+    "-Cpanic=abort",
+    "-Clinker-plugin-lto",
+    "-Csymbol-mangling-version=v0",
+];
 
 /// Crates that choose instructions of the host's processor, and the `cfg` by which each takes its portable code instead.
 /// The device build is one for the host's target, so that they see an x86-64 or aarch64; upstream's is not.
@@ -67,7 +78,7 @@ const SOURCE: &str = include_str!("rustc_wrapper.rs.in");
 pub fn fingerprint() -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
-    (SOURCE, DEVICE_FLAGS, NO_STD_FLAG, PORTABLE, TAKEN_BACK, WITHOUT_SSE2).hash(&mut hasher);
+    (SOURCE, DEVICE_FLAGS, STD, STD_FLAGS, PORTABLE, TAKEN_BACK, WITHOUT_SSE2).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -78,9 +89,10 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
         move |cause| CudaBuilderError::File { what, path, cause }
     };
     let source = format!(
-        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst NO_STD_FLAG: &str = {NO_STD_FLAG:?};\n\
+        "const DEVICE_FLAGS: &str = {DEVICE_FLAGS:?};\nconst STD: &str = {folder:?};\n\
          const PORTABLE: &str = {PORTABLE:?};\nconst TAKEN_BACK: &str = {TAKEN_BACK:?};\n\
-         const WITHOUT_SSE2: &str = {WITHOUT_SSE2:?};\n{SOURCE}\n// {}",
+         const WITHOUT_SSE2: &str = {WITHOUT_SSE2:?};\n{SOURCE}\n// {:x} {}",
+        fingerprint(),
         version.replace('\n', " ")
     );
     let source_path = folder.join("rustc_wrapper.rs");
@@ -89,27 +101,35 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
         return Ok(program);
     }
     fs::create_dir_all(folder).map_err(file_error("cannot make the folder", folder))?;
+    // From standard input: crates that were compiled with it know it by a hash that its path has a part in.
+    run(rustc, &STD_FLAGS, STD, &folder.join("libstd.rlib"))?;
+    let flags = [
+        "--edition=2021",
+        "-Copt-level=0",
+        "-Cdebuginfo=0",
+        "--crate-name=rustc_wrapper",
+        "--crate-type=bin",
+    ];
+    run(rustc, &flags, &source, &program)?;
     // The source is written last: it says that the program beside it was made from it.
     let fresh = folder.join("rustc_wrapper_new.rs");
     fs::write(&fresh, &source).map_err(file_error("cannot write", &fresh))?;
-    let output = Command::new(rustc)
-        .args([
-            "--edition=2021",
-            "-Copt-level=0",
-            "-Cdebuginfo=0",
-            "--crate-name=rustc_wrapper",
-            "--crate-type=bin",
-            "-o",
-        ])
-        .arg(&program)
-        .arg(&fresh)
-        .env_remove("RUSTC_BOOTSTRAP")
-        .output()
-        .map_err(|cause| CudaBuilderError::CannotRun { program: rustc.to_owned(), cause })?;
-    if !output.status.success() {
-        let cause = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(CudaBuilderError::BadArtifact { path: program, cause });
-    }
     fs::rename(&fresh, &source_path).map_err(file_error("cannot write", &source_path))?;
     Ok(program)
+}
+
+/// Compiles a text to a file.
+fn run(rustc: &Path, flags: &[&str], source: &str, to: &Path) -> Result<(), CudaBuilderError> {
+    let failed = |cause| CudaBuilderError::CannotRun { program: rustc.to_owned(), cause };
+    let mut command = Command::new(rustc);
+    command.args(flags).arg("-o").arg(to).arg("-").env_remove("RUSTC_BOOTSTRAP");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(source.as_bytes()));
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        let cause = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(CudaBuilderError::BadArtifact { path: to.to_owned(), cause });
+    }
+    written.map_err(failed)
 }

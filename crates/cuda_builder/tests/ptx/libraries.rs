@@ -5,7 +5,7 @@ use cuda_builder::NvvmArch::Compute75;
 
 pub fn core_and_alloc_link_on_demand() {
     let ptx = kernels(Compute75);
-    for kernel in ["sorts", "parses", "compares", "allocates", "dispatches"] {
+    for kernel in ["sorts", "parses", "compares", "allocates", "dispatches", "names_std"] {
         function(&ptx, kernel);
     }
     let calls = |kernel: &str, callee: &str| function(&ptx, kernel).iter().any(|line| line.contains(callee));
