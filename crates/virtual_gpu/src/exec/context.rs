@@ -75,7 +75,6 @@ impl LaunchContext<'_> {
 
 /// The result of an operation that may have to be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "answered by extensions")]
 pub(crate) enum Step {
     /// Go on with the next operation.
     Next,
@@ -138,7 +137,6 @@ impl LaunchContext<'_> {
 impl<'a, O: BlockObserver> Cx<'a, O> {
     /// This without the observer's type, for operations that are not generic over it.
     pub fn machine<'m>(&'m mut self, warp: &'m mut Warp, regs: Regs, frame: u32) -> Machine<'m> {
-        let local_base = warp.frames[frame as usize].local_base;
         Machine {
             launch: self.launch,
             block: self.block,
@@ -148,7 +146,6 @@ impl<'a, O: BlockObserver> Cx<'a, O> {
             observer: self.observer as &mut dyn ObserverHooks,
             warp,
             regs,
-            local_base,
             frame,
         }
     }

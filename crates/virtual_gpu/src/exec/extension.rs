@@ -14,7 +14,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::form::extension::{Extension, each_extension};
 use crate::form::registers::{Register, Regs};
 use crate::memory::{View, window};
-use crate::observer::{Access, AsyncEvent, At, BlockObserver, MemorySpace, Named, Order, Scope, Undefined};
+use crate::observer::{Access, AsyncEvent, At, BlockObserver, MemorySpace, Named, Undefined};
 
 /// An instruction of its own kind, as the executor sees it.
 pub(crate) trait Execute {
@@ -33,7 +33,6 @@ pub(crate) struct ExtensionState(Vec<(TypeId, Box<dyn Any + Send>)>);
 
 impl ExtensionState {
     /// The block's value of type `T`, made when first asked for.
-    #[allow(dead_code, reason = "for instructions with state of their own")]
     pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
         let id = TypeId::of::<T>();
         // A block has two or three of them.
@@ -57,15 +56,12 @@ impl ExtensionState {
 }
 
 /// The observer's hooks that extensions use, without its type.
-#[allow(dead_code, reason = "the hooks are the extensions' interface")]
 pub(crate) trait ObserverHooks {
     fn access(&mut self, at: At, access: &Access<'_>);
-    fn fence(&mut self, at: At, order: Order, scope: Scope);
-    fn warp_sync(&mut self, at: At, members: u32, orders: bool);
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>);
-    /// Whether anybody wants to see accesses.
+    /// Whether the observer sees accesses.
     fn follows_accesses(&self) -> bool;
-    /// Whether anybody wants what asynchronous instructions read, so that it need be gathered.
+    /// Whether the observer sees what asynchronous instructions read, so that it must be gathered.
     fn follows_copies(&self) -> bool;
     fn meaningless(&self, at: At, address: Register) -> u32;
     fn skips(&mut self, at: At, address: Option<Register>, fault: &dyn Fn() -> Fault) -> bool;
@@ -79,16 +75,6 @@ impl<O: BlockObserver> ObserverHooks for O {
     fn access(&mut self, at: At, access: &Access<'_>) {
         if O::MEMORY {
             BlockObserver::access(self, at, access);
-        }
-    }
-    fn fence(&mut self, at: At, order: Order, scope: Scope) {
-        if O::SYNCHRONISATION {
-            BlockObserver::fence(self, at, order, scope);
-        }
-    }
-    fn warp_sync(&mut self, at: At, members: u32, orders: bool) {
-        if O::SYNCHRONISATION {
-            BlockObserver::warp_sync(self, at, members, orders);
         }
     }
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>) {
@@ -120,7 +106,6 @@ impl<O: BlockObserver> ObserverHooks for O {
 }
 
 /// The context of an extension.
-#[allow(dead_code, reason = "the fields are the extensions' interface")]
 pub(crate) struct Machine<'a> {
     pub launch: &'a LaunchContext<'a>,
     pub block: &'a mut BlockState,
@@ -131,12 +116,9 @@ pub(crate) struct Machine<'a> {
     pub warp: &'a mut Warp,
     /// The frame's registers.
     pub regs: Regs,
-    /// Where the frame's variables start in local memory.
-    pub local_base: u32,
     pub frame: u32,
 }
 
-#[allow(dead_code, reason = "the methods are the extensions' interface")]
 impl Machine<'_> {
     /// The host bytes of a shared address (an offset, with the block of the cluster in its top byte).
     pub fn shared(&self, address: u32, bytes: u32, what: &str, lane: usize) -> Result<*mut u8, Box<Raise>> {
