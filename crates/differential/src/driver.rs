@@ -67,7 +67,7 @@ impl Driver {
 }
 
 impl Device for Driver {
-    fn run(&mut self, ptx: &str, input: &[u8], output: usize) -> anyhow::Result<Vec<u8>> {
+    fn run(&mut self, ptx: &str, blocks: u32, input: &[u8], output: usize) -> anyhow::Result<Vec<u8>> {
         let module = self.load(ptx)?;
         let mut function: *mut c_void = std::ptr::null_mut();
         call!(self, b"cuModuleGetFunction", (
@@ -84,7 +84,7 @@ impl Device for Driver {
         let mut parameters = [&raw mut inputs as *mut c_void, &raw mut outputs as *mut c_void];
         call!(self, b"cuLaunchKernel", (
             function => *mut c_void,
-            1 => c_uint, 1 => c_uint, 1 => c_uint,
+            blocks => c_uint, 1 => c_uint, 1 => c_uint,
             THREADS as c_uint => c_uint, 1 => c_uint, 1 => c_uint,
             0 => c_uint,
             std::ptr::null_mut() => *mut c_void,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Parser;
+use differential::complete::{self, CHUNKS, Chunks, FUNCTIONS, Kept};
 use differential::{Device, compare, driver::Driver, program, record::Record};
 use virtual_gpu::Gpu;
 
@@ -23,6 +24,15 @@ enum Command {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Where the results go.
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Writes hashes of functions of one `f32` for all 2^32 inputs: seconds on a GPU, half an hour on the virtual one.
+    Complete {
+        /// The driver library whose device computes them.
+        #[arg(long, default_value = "libcuda.so.1")]
+        library: String,
+        /// Where the hashes go.
         #[arg(short, long)]
         output: PathBuf,
     },
@@ -64,6 +74,15 @@ fn main() -> anyhow::Result<ExitCode> {
                 record.len() * differential::THREADS,
                 bytes.len()
             );
+        }
+        Command::Complete { library, output } => {
+            let mut driver = Driver::open(&library)?;
+            let all = Chunks { first: 0, stride: 1, count: CHUNKS };
+            let mut lines = String::new();
+            for function in FUNCTIONS {
+                lines += &Kept::of(&complete::hashes(&mut driver, function, all)?).line(function);
+            }
+            std::fs::write(&output, lines).with_context(|| format!("cannot write {}", output.display()))?;
         }
         Command::Compare { expected, got, all } => {
             let read = |path: &PathBuf| {

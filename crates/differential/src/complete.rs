@@ -1,0 +1,135 @@
+//! Functions of one `f32`, for all of its 2^32 values: hashes of what they give, by chunks of 2^16 neighbours.
+
+use anyhow::Context;
+
+use crate::{Device, THREADS};
+
+/// Instructions from `f32` to `f32`.
+pub const FUNCTIONS: [&str; 15] = [
+    "rcp.approx.f32",
+    "rcp.approx.ftz.f32",
+    "sqrt.approx.f32",
+    "sqrt.approx.ftz.f32",
+    "rsqrt.approx.f32",
+    "rsqrt.approx.ftz.f32",
+    "sin.approx.f32",
+    "sin.approx.ftz.f32",
+    "cos.approx.f32",
+    "cos.approx.ftz.f32",
+    "lg2.approx.f32",
+    "lg2.approx.ftz.f32",
+    "ex2.approx.f32",
+    "ex2.approx.ftz.f32",
+    "tanh.approx.f32",
+];
+
+/// The number of chunks.
+pub const CHUNKS: u32 = 1 << 16;
+
+/// The distance of the 18 chunks in a recording: zero is in the first, NaN in the last.
+pub const SAMPLE: u32 = 3855;
+
+/// Which chunks: the first, how far each lies from the one before, and how many.
+#[derive(Clone, Copy)]
+pub struct Chunks {
+    pub first: u32,
+    pub stride: u32,
+    pub count: u32,
+}
+
+/// The hashes of chunks as a device computes them.
+pub fn hashes(device: &mut dyn Device, function: &str, chunks: Chunks) -> anyhow::Result<Vec<u32>> {
+    let Chunks { first, stride, count } = chunks;
+    let input = [first.to_le_bytes(), stride.to_le_bytes()].concat();
+    let sums = device.run(&ptx(function), count, &input, 8 * count as usize)?;
+    // The low words of 64-bit sums.
+    Ok(sums
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|sum| u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]]))
+        .collect())
+}
+
+/// A block for each chunk: adds to its sum a mix (splitmix64) of each input in the high word and the result in the low one.
+fn ptx(function: &str) -> String {
+    let rounds = (1 << 16) / THREADS;
+    format!(
+        "
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry cases(.param .u64 inputs, .param .u64 outputs)
+{{
+    .reg .pred %p;
+    .reg .b32 %chunk, %stride, %block, %x, %y, %left;
+    .reg .f32 %a, %d;
+    .reg .b64 %inputs, %outputs, %at, %sum, %z, %s;
+    ld.param.u64 %inputs, [inputs];
+    ld.param.u64 %outputs, [outputs];
+    ld.global.u32 %chunk, [%inputs];
+    ld.global.u32 %stride, [%inputs + 4];
+    mov.u32 %block, %ctaid.x;
+    mad.lo.u32 %chunk, %block, %stride, %chunk;
+    shl.b32 %chunk, %chunk, 16;
+    mov.u32 %x, %tid.x;
+    add.u32 %x, %x, %chunk;
+    mov.u64 %sum, 0;
+    mov.u32 %left, {rounds};
+next:
+    mov.b32 %a, %x;
+    {function} %d, %a;
+    mov.b32 %y, %d;
+    mov.b64 %z, {{%y, %x}};
+    add.u64 %z, %z, 0x9E3779B97F4A7C15;
+    shr.u64 %s, %z, 30;
+    xor.b64 %z, %z, %s;
+    mul.lo.u64 %z, %z, 0xBF58476D1CE4E5B9;
+    shr.u64 %s, %z, 27;
+    xor.b64 %z, %z, %s;
+    mul.lo.u64 %z, %z, 0x94D049BB133111EB;
+    shr.u64 %s, %z, 31;
+    xor.b64 %z, %z, %s;
+    add.u64 %sum, %sum, %z;
+    add.u32 %x, %x, {THREADS};
+    sub.u32 %left, %left, 1;
+    setp.ne.u32 %p, %left, 0;
+    @%p bra next;
+    mad.wide.u32 %at, %block, 8, %outputs;
+    red.global.add.u64 [%at], %sum;
+    ret;
+}}
+"
+    )
+}
+
+/// What is kept of a function: the sum of all hashes, and those of a sample.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub all: u32,
+    pub sample: Vec<u32>,
+}
+
+impl Kept {
+    /// Of the hashes of all chunks.
+    pub fn of(hashes: &[u32]) -> Self {
+        let all = hashes.iter().copied().fold(0, u32::wrapping_add);
+        Self { all, sample: hashes.iter().copied().step_by(SAMPLE as usize).collect() }
+    }
+
+    /// A function's line of a recording.
+    pub fn line(&self, function: &str) -> String {
+        let sample: Vec<_> = self.sample.iter().map(|hash| format!("{hash:08x}")).collect();
+        format!("{function} {:08x} {}\n", self.all, sample.join(" "))
+    }
+
+    /// A function's line among others.
+    pub fn read(recording: &str, function: &str) -> anyhow::Result<Self> {
+        let mut lines = recording.lines().map(|line| line.split(' '));
+        let words = lines.find_map(|mut words| (words.next() == Some(function)).then_some(words));
+        let words = words.with_context(|| format!("the recording lacks {function}"))?;
+        let hashes = words.map(|word| u32::from_str_radix(word, 16)).collect::<Result<Vec<_>, _>>()?;
+        let (&all, sample) = hashes.split_first().with_context(|| format!("{function} has no hash"))?;
+        Ok(Self { all, sample: sample.to_vec() })
+    }
+}
