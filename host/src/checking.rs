@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use sanitizer::{Checks, Finding, SCHEDULES, Severity};
+use sanitizer::{Checks, Finding, SCHEDULES, Severity, worded};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Outcome, Output, whole};
@@ -101,13 +101,13 @@ impl Search {
 
     /// Whether what a program's processes found fails the command, also if the last of them ended well.
     fn fails(&self, findings: &[Finding]) -> bool {
-        self.denies(findings) || findings.iter().any(|finding| finding.severity == Severity::Error)
+        self.denies(findings) || findings.iter().any(|finding| finding.severity() == Severity::Error)
     }
 
     /// Whether findings that are not errors fail the command, too.
     pub fn denies(&self, findings: &[Finding]) -> bool {
         self.deny == Some(Deny::Warnings)
-            && findings.iter().any(|finding| finding.severity >= Severity::Warning)
+            && findings.iter().any(|finding| finding.severity() >= Severity::Warning)
     }
 
     /// The report. Where nothing was found, a person reads `nothing`.
@@ -140,6 +140,7 @@ struct Answer {
     exit_code: Option<i32>,
     /// How many of its processes called CUDA.
     processes: usize,
+    #[serde(serialize_with = "worded")]
     findings: Vec<Finding>,
 }
 
@@ -266,9 +267,9 @@ mod tests {
     /// Two processes that find the same under each schedule, one of them more under the second, as the driver would write it.
     const SCRIPT: &str = r#"
         report=${WARPSMITH_CHECK#*:}
-        finding() { printf '{"check":"race","severity":"%s","message":"%s","kernel":"k","object":null,"sites":[],"help":"h","count":2}' "$1" "$2"; }
-        printf '{"version":1,"findings":[%s]}' "$(finding warning both)" > "${report%-*}-1.json"
-        if [ "$WARPSMITH_SEED" = 6 ]; then more=$(finding error once); fi
+        finding() { printf '{"kind":{"name":"race","how":"%s"},"kernel":"k","object":null,"sites":[],"count":2}' "$1"; }
+        printf '{"version":1,"findings":[%s]}' "$(finding equal)" > "${report%-*}-1.json"
+        if [ "$WARPSMITH_SEED" = 6 ]; then more=$(finding unordered); fi
         printf '{"version":1,"findings":[%s]}' "$more" > "${report%-*}-2.json"
         if [ "$WARPSMITH_SEED" = 6 ]; then exit 1; fi
     "#;
@@ -287,8 +288,8 @@ mod tests {
     fn all_processes_under_all_schedules_are_told_once() {
         let (search, answer) = run("--schedules 3 --seed 5", SCRIPT);
         let answer = answer.unwrap();
-        let found: Vec<_> = answer.findings.iter().map(|f| (f.message.as_str(), f.count)).collect();
-        assert_eq!(found, [("both", 6), ("once", 2)]);
+        let found: Vec<_> = answer.findings.iter().map(|f| (f.severity(), f.count)).collect();
+        assert_eq!(found, [(Severity::Warning, 6), (Severity::Error, 2)]);
         assert_eq!((answer.processes, answer.exit_code), (2, Some(1)));
         assert_eq!(search.to_string(), "memory, race, init, barrier, api; 3 schedules from 5");
     }

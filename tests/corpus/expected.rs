@@ -1,7 +1,7 @@
 //! What a report must say of a planted bug: the tool, and one of the marked lines.
 
 use planted::{Case, Check};
-use sanitizer::{Finding, Severity};
+use sanitizer::{Finding, Kind, Severity};
 
 /// Whether this finding is the one that the case is there for.
 pub fn is_it(text: &str, case: &Case, finding: &Finding) -> bool {
@@ -15,11 +15,15 @@ pub fn is_it(text: &str, case: &Case, finding: &Finding) -> bool {
     };
     let marked = marked_lines(text, case.name);
     // What the host finds when it copies names a store beside it, if there is one.
-    let placed = finding.check == sanitizer::Check::Init && finding.message.contains("copied to the host")
+    let placed = match &finding.kind {
+        Kind::UndefinedCopy { .. } => true,
         // A failed assertion says itself where it stands.
-        || marked.iter().any(|line| finding.message.contains(&format!(".rs:{line}, ")))
+        Kind::Fault { said, .. } => marked.iter().any(|line| said.contains(&format!(".rs:{line}, "))),
+        _ => false,
+    };
+    let placed = placed
         || finding.sites.iter().flat_map(|site| &site.frames).any(|frame| marked.contains(&frame.line));
-    finding.check == check && finding.severity == severity && placed
+    finding.check() == check && finding.severity() == severity && placed
 }
 
 /// The lines of a case that carry the mark, from 1.

@@ -27,7 +27,10 @@ pub fn print(filter: Option<&str>) -> ExitCode {
             Verdict::Good(_) => "silent".to_owned(),
             Verdict::False(schedule, said) => {
                 alarms += 1;
-                format!("FALSE under schedule {schedule}: {}", said.first().map_or("", |f| &f.message))
+                format!(
+                    "FALSE under schedule {schedule}: {}",
+                    said.first().map_or_else(String::new, |f| f.message())
+                )
             }
             Verdict::Missed(_) => unreachable!("a right twin has nothing to miss"),
         };

@@ -167,7 +167,7 @@ impl Running {
                 eprintln!("{by}{}; {launches} launch{several} checked ({tools})", found.trim_end());
             }
         }
-        findings.iter().any(|finding| finding.severity == Severity::Error)
+        findings.iter().any(|finding| finding.severity() == Severity::Error)
     }
 
     fn findings(&self) -> Vec<Finding> {

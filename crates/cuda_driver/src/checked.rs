@@ -55,7 +55,7 @@ impl Drop for Checked {
         let findings = check::sanitizer().map(|sanitizer| sanitizer.findings()).unwrap_or_default();
         // An earlier test's findings do not count, unless they occur again.
         let new = |(i, finding): &(usize, Finding)| {
-            finding.severity == Severity::Error && finding.count > self.before.get(*i).copied().unwrap_or(0)
+            finding.severity() == Severity::Error && finding.count > self.before.get(*i).copied().unwrap_or(0)
         };
         let new: Vec<Finding> =
             findings.into_iter().enumerate().filter(new).map(|(_, finding)| finding).collect();

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use crate::Sanitizer;
 use crate::checks::Check;
-use crate::finding::{self, Finding, Severity};
+use crate::finding::{self, Finding};
+use crate::kind::{Kind, Severity};
 use crate::origin::Calls;
 
 /// Of more failed calls the places are not looked up, which takes a while.
@@ -31,23 +32,11 @@ impl Sanitizer {
         if !self.checks.has(Check::Api) {
             return;
         }
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        let message = format!("`{function}` failed with {answer}{why}");
-        let known = self.report().iter().filter(|finding| finding.check == Check::Api).count();
+        let known = self.report().iter().filter(|finding| finding.check() == Check::Api).count();
         let host = if known < MOST_PLACES { Calls::here().site() } else { None };
-        let found = Finding {
-            check: Check::Api,
-            severity,
-            message,
-            kernel: String::new(),
-            object: None,
-            sites: Vec::new(),
-            host,
-            help: "what the call was to do was not done: look at what it answers before going on".into(),
-            count: 1,
-            seed: None,
-        };
-        finding::add(&mut self.report(), found);
+        let (function, answer, why) = (function.to_owned(), answer.to_owned(), why.map(str::to_owned));
+        let kind = Kind::FailedCall { severity, function, answer, why };
+        finding::add(&mut self.report(), Finding { host, ..Finding::new(kind) });
     }
 
     /// The program has ended while a kernel was in flight, which has run to its end only for the checks.
@@ -55,20 +44,7 @@ impl Sanitizer {
         if !self.checks.has(Check::Api) {
             return;
         }
-        let found = Finding {
-            check: Check::Api,
-            severity: Severity::Warning,
-            message: "the program ends while the kernel is in flight: on a GPU its results would be lost"
-                .into(),
-            kernel: kernel.to_owned(),
-            object: None,
-            sites: Vec::new(),
-            host: None,
-            help: "wait for the stream or the context before the program ends".into(),
-            count: 1,
-            seed: None,
-        };
-        finding::add(&mut self.report(), found);
+        finding::add(&mut self.report(), Finding::new(Kind::UnawaitedLaunch).in_kernel(kernel));
     }
 }
 
@@ -94,12 +70,12 @@ mod tests {
     #[test]
     fn a_failed_call_is_told_once_where_it_is_asked_for() {
         let findings = failed("all");
-        let told: Vec<_> = findings.iter().map(|finding| (finding.message.as_str(), finding.count)).collect();
+        let told: Vec<_> = findings.iter().map(|finding| (finding.message(), finding.count)).collect();
         assert_eq!(
             told,
             [
-                ("`cuMemcpyHtoD` failed with CUDA_ERROR_INVALID_VALUE (1)", 3),
-                ("`cuMemAlloc` failed with CUDA_ERROR_OUT_OF_MEMORY (2): 9 of 8 bytes", 1)
+                ("`cuMemcpyHtoD` failed with CUDA_ERROR_INVALID_VALUE (1)".into(), 3),
+                ("`cuMemAlloc` failed with CUDA_ERROR_OUT_OF_MEMORY (2): 9 of 8 bytes".into(), 1)
             ]
         );
         assert_eq!(failed("memory,race,init,barrier"), []);

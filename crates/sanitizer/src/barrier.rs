@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use virtual_gpu::Code;
 use virtual_gpu::observer::{Access, At, BarrierStep};
 
-use crate::checks::Check;
-use crate::finding::Severity;
+use crate::finding::{Action, Finding};
+use crate::kind::{Kind, Others};
 use crate::reached::{Reached, lanes};
-use crate::report::{Reporter, Told};
+use crate::report::Reporter;
 use crate::tool::{BlockBarrier, Tool};
 use crate::watched::Watched;
 
@@ -237,95 +237,30 @@ impl Tool for BlockBarriers {
 
 impl Reporter {
     fn barrier(&mut self, at: At, wrong: Wrong) {
-        let shape = self.launched.shape;
-        let named = |warp: u32, lanes: u32| {
-            let [x, y, z] = shape.thread(warp, lanes.trailing_zeros() & 31);
-            format!("for example thread ({x}, {y}, {z})")
+        let (shape, block) = (self.launched.shape, self.block);
+        let others = |lanes: u32| {
+            let lane = lanes.trailing_zeros() & 31;
+            Others { count: lanes.count_ones(), lane, thread: shape.thread(at.warp, lane) }
         };
-        let mut severity = Severity::Error;
-        let mut sites = vec![self.here("barrier", at)];
-        let (kind, message, help) = match wrong {
-            Wrong::Divergent { elsewhere } => (
-                "divergent",
-                format!(
-                    "barrier in divergent code: {} of the warp's threads are elsewhere, {}",
-                    elsewhere.count_ones(),
-                    named(at.warp, elsewhere)
-                ),
-                "every thread of the block must reach the same barrier: move it out of the branch",
-            ),
+        let (kind, other) = match wrong {
+            Wrong::Divergent { elsewhere } => (Kind::Divergent(others(elsewhere)), None),
+            Wrong::NotMember { lanes } => (Kind::NotInMask(others(lanes)), None),
+            Wrong::Ended { lanes } => (Kind::EndedInMask(others(lanes)), None),
             Wrong::Mismatched { other, warp, lanes } => {
-                sites.push(self.site("barrier", other, self.block, warp, lanes.trailing_zeros() & 31));
-                (
-                    "mismatched",
-                    format!("threads of one block wait at two different barriers, {}", named(warp, lanes)),
-                    "every thread of the block must reach the same barrier: move it out of the branch, or give each \
-                     group a named barrier of its own with its number of threads",
-                )
+                (Kind::Mismatched, Some((Action::Barrier, other, warp * 32 + lanes.trailing_zeros() % 32)))
             }
-            Wrong::WentRound { thread, last } => {
-                sites.push(self.site("went round it", last, self.block, thread / 32, thread % 32));
-                (
-                    "went round",
-                    format!(
-                        "a thread never arrives: it went round and ended, {}",
-                        named(thread / 32, 1 << (thread % 32))
-                    ),
-                    "let every thread that the barrier or mask names come to it: move it out of the branch or the loop",
-                )
-            }
+            Wrong::WentRound { thread, last } => (Kind::Bypassed, Some((Action::Bypass, last, thread))),
             Wrong::Parted { thread, last } => {
-                severity = Severity::Warning;
-                sites.push(self.site("ended behind this", last, self.block, thread / 32, thread % 32));
-                (
-                    "parted",
-                    format!(
-                        "threads have ended before a barrier of the whole block that others of their warp come to, {}",
-                        named(thread / 32, 1 << (thread % 32))
-                    ),
-                    // The PTX manual, `barrier`: on sm_6x and below it counts as if all threads of the warp had executed it.
-                    match self.launched.code.target() {
-                        70.. => {
-                            "since compute capability 7.0 a barrier waits for each thread that has not ended, so this one opens; \
-                             CUDA C++ allows `__syncthreads` in a branch only if the whole block takes it: let all threads of a \
-                             warp come, or end as a whole warp"
-                        }
-                        _ => {
-                            "before compute capability 7.0, for which this is compiled, a barrier counts whole warps, so this one \
-                             opens; CUDA C++ allows `__syncthreads` in a branch only if the whole block takes it, and newer \
-                             devices count each thread: let all threads of a warp come, or end as a whole warp"
-                        }
-                    },
-                )
-            }
-            Wrong::NotMember { lanes } => (
-                "not a member",
-                format!(
-                    "lane {} executes a warp-wide instruction whose mask leaves it out, {}",
-                    lanes.trailing_zeros(),
-                    named(at.warp, lanes)
-                ),
-                "give the mask of all lanes that execute it: `warp::activemask()` before the branch, or `u32::MAX`",
-            ),
-            Wrong::Ended { lanes } => {
-                severity = Severity::Warning;
-                (
-                    "ended",
-                    format!(
-                        "the mask of a warp-wide instruction names lane {}, which has ended, {}",
-                        lanes.trailing_zeros(),
-                        named(at.warp, lanes)
-                    ),
-                    "do not return early from lanes that a later mask names",
-                )
+                let target = self.launched.code.target();
+                (Kind::EarlyReturn { target }, Some((Action::End, last, thread)))
             }
         };
-        self.note(Check::Barrier, kind, [at.pc, at.pc], |_| Told {
-            severity,
-            message,
-            object: None,
-            sites,
-            help,
+        self.note_at(at.pc, kind, |reporter, finding| {
+            let mut sites = vec![reporter.here(Action::Barrier, at)];
+            sites.extend(
+                other.map(|(what, pc, thread)| reporter.site(what, pc, block, thread / 32, thread % 32)),
+            );
+            Finding { sites, ..finding }
         });
     }
 }

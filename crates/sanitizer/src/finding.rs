@@ -2,25 +2,17 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
+use std::mem::{Discriminant, discriminant};
 
 use serde::{Deserialize, Serialize};
 use virtual_gpu::{Location, SourceFrame};
 
 use crate::checks::Check;
-use crate::mend::Mend;
+use crate::cure::Cure;
+use crate::kind::{Conflict, Kind, Severity};
+use crate::names::readable;
 use crate::origin::HostSite;
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, PartialOrd, Ord)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Undefined, yet the outcome may be the same: a race of equal values.
-    Warning,
-    /// Wrong.
-    Error,
-}
 
 /// A source position, innermost frame first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,11 +24,58 @@ pub struct Frame {
     pub function: Option<String>,
 }
 
+macro_rules! actions {
+    ($($action:ident $words:literal)*) => {
+        /// The thread's part in a finding.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Action {
+            $(#[serde(rename = $words)] $action,)*
+        }
+
+        impl fmt::Display for Action {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Action::$action => $words,)*
+                })
+            }
+        }
+    };
+}
+actions! {
+    Read "read"
+    Write "write"
+    Atomic "atomic"
+    AtomicRead "atomic read"
+    AtomicWrite "atomic write"
+    VolatileRead "volatile read"
+    VolatileWrite "volatile write"
+    UndefinedWrite "write of a value that was never written"
+    NearbyWrite "latest write beside it"
+    StoreOfAddress "stored the address"
+    Access "access"
+    Copy "copy"
+    Use "use"
+    Free "free"
+    Call "call"
+    Jump "jump"
+    Trap "trap"
+    Instruction "instruction"
+    Wait "wait"
+    Barrier "barrier"
+    Bypass "went around it"
+    End "ended after this"
+}
+
+impl Action {
+    pub(crate) fn writes(self) -> bool {
+        matches!(self, Action::Write | Action::AtomicWrite | Action::VolatileWrite | Action::Atomic)
+    }
+}
+
 /// One side of a finding: who did what, where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// `write`, `read`, `atomic`, `barrier` …
-    pub what: Cow<'static, str>,
+    pub what: Action,
     /// Block index.
     pub block: [u32; 3],
     /// Thread index in the block.
@@ -60,19 +99,20 @@ impl Site {
     }
 
     /// A site at a place in the program.
-    pub fn new(what: &'static str, block: [u32; 3], thread: [u32; 3], location: Location) -> Self {
-        let frames = location
-            .frames
-            .into_iter()
-            .map(|f| Frame { file: f.file, line: f.line, column: f.column, function: f.function })
-            .collect();
+    pub fn new(what: Action, block: [u32; 3], thread: [u32; 3], location: Location) -> Self {
+        let frame = |SourceFrame { file, line, column, function }| Frame {
+            file,
+            line,
+            column,
+            function: function.as_deref().map(readable),
+        };
         Site {
-            what: what.into(),
+            what,
             block,
             thread,
             ptx_line: location.ptx_line,
-            function: location.function,
-            frames,
+            function: readable(&location.function),
+            frames: location.frames.into_iter().map(frame).collect(),
         }
     }
 }
@@ -122,13 +162,12 @@ pub struct Object {
 /// Something found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Tool.
-    pub check: Check,
-    pub severity: Severity,
-    /// One line: what happened.
-    pub message: String,
-    /// Kernel; empty for what the host did.
+    pub kind: Kind,
+    /// Kernel, as the source names it; empty for what the host did.
     pub kernel: String,
+    /// Its name in the PTX, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
     /// What was touched.
     pub object: Option<Object>,
     /// Where: the later access first, then the earlier one.
@@ -136,8 +175,9 @@ pub struct Finding {
     /// Where the host's code did it, of what the host did, as far as the program's symbols tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSite>,
-    /// What usually mends it.
-    pub help: Cow<'static, str>,
+    /// What orders the two sides of a race.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cure: Option<Cure>,
     /// How many times it was seen.
     pub count: u64,
     /// The seed of the schedule that showed it, for `WARPSMITH_SEED`; none in the plain order.
@@ -145,10 +185,37 @@ pub struct Finding {
     pub seed: Option<u64>,
 }
 
-/// How messages begin that tell of races between launches, copies and nodes.
-const BETWEEN: [&str; 3] = ["race across streams", "race between devices", "race in a graph"];
-
 impl Finding {
+    /// A mistake seen once, at no place yet.
+    pub fn new(kind: Kind) -> Self {
+        Finding {
+            kind,
+            kernel: String::new(),
+            symbol: None,
+            object: None,
+            sites: Vec::new(),
+            host: None,
+            cure: None,
+            count: 1,
+            seed: None,
+        }
+    }
+
+    /// The same in a kernel, by its name in the PTX.
+    pub(crate) fn in_kernel(self, symbol: &str) -> Self {
+        let kernel = readable(symbol);
+        Finding { symbol: (kernel != symbol).then(|| symbol.to_owned()), kernel, ..self }
+    }
+
+    /// The tool that found it.
+    pub fn check(&self) -> Check {
+        self.kind.check()
+    }
+
+    pub fn severity(&self) -> Severity {
+        self.kind.severity()
+    }
+
     /// Whether both are of one tool and one kernel, at the same lines of the user's.
     fn is_at_same_lines(&self, other: &Self) -> bool {
         fn lines(finding: &Finding) -> Option<Vec<(&str, u32)>> {
@@ -158,29 +225,24 @@ impl Finding {
             lines.sort_unstable();
             (!lines.is_empty()).then_some(lines)
         }
-        self.check == other.check
+        self.check() == other.check()
             && self.kernel == other.kernel
             && lines(self).is_some_and(|mine| Some(mine) == lines(other))
     }
 
-    /// Whether two pieces of work race, rather than two threads of one launch.
-    fn is_of_several_launches(&self) -> bool {
-        self.check == Check::Race && BETWEEN.iter().any(|between| self.message.starts_with(between))
-    }
-
     /// Whether both tell of the same mistake, seen another time: by another launch, or under another schedule.
     pub fn is_again(&self, other: &Self) -> bool {
-        if (self.check, &self.kernel) != (other.check, &other.kernel) {
+        if (self.check(), &self.kernel) != (other.check(), &other.kernel) {
             return false;
         }
-        if self.is_of_several_launches() || other.is_of_several_launches() {
-            return (&self.message, &self.sites) == (&other.message, &other.sites);
+        if matches!(self.kind, Kind::WorkRace(_)) || matches!(other.kind, Kind::WorkRace(_)) {
+            return (&self.kind, &self.sites) == (&other.kind, &other.sites);
         }
-        if self.check == Check::Race && self.is_at_same_lines(other) {
+        if self.check() == Check::Race && self.is_at_same_lines(other) {
             return true;
         }
-        fn name(finding: &Finding) -> Option<Option<&String>> {
-            finding.object.as_ref().map(|object| object.name.as_ref())
+        fn name(finding: &Finding) -> Option<(Option<&String>, Option<u64>)> {
+            finding.object.as_ref().map(|object| (object.name.as_ref(), object.size))
         }
         fn allocated(finding: &Finding) -> Option<&HostSite> {
             finding.object.as_ref()?.allocated.as_ref()
@@ -192,25 +254,22 @@ impl Finding {
                 false => (&*site.frames, "", 0),
             })
         }
-        self.severity == other.severity
+        self.severity() == other.severity()
             && name(self) == name(other)
             && places(self).eq(places(other))
-            // Without a place in a kernel only the message and the host's lines do.
+            // Without a place in a kernel only what happened and the host's lines do.
             && (!self.sites.is_empty()
-                || (&self.message, &self.host, allocated(self)) == (&other.message, &other.host, allocated(other)))
+                || (&self.kind, &self.host, allocated(self)) == (&other.kind, &other.host, allocated(other)))
     }
 
     /// Counts another that tells of the same, keeps the graver of the two, and advises what mends both.
     pub fn take_in(&mut self, mut other: Finding) {
         let count = self.count + other.count;
-        let mend = Mend::of_help(&self.help).max(Mend::of_help(&other.help));
-        if other.severity > self.severity {
+        let cure = self.cure.max(other.cure);
+        if other.severity() > self.severity() {
             std::mem::swap(self, &mut other);
         }
-        self.count = count;
-        if mend > Mend::None {
-            self.help = mend.help().into();
-        }
+        (self.count, self.cure) = (count, cure);
     }
 }
 
@@ -222,17 +281,26 @@ pub fn add(findings: &mut Vec<Finding>, finding: Finding) {
     }
 }
 
-/// Findings are the same when tool, message, instructions and what mends them are.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// Findings of a block are the same when these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    /// Tool.
-    pub check: Check,
-    /// What happened, without the numbers of this time.
-    pub kind: &'static str,
+    kind: Discriminant<Kind>,
+    /// Of a race.
+    how: Option<(Conflict, Cure)>,
     /// Instructions concerned.
-    pub pcs: [u32; 2],
-    /// What mends a race.
-    pub mend: Mend,
+    pcs: [u32; 2],
+}
+
+impl Key {
+    /// Of a kind, whatever its numbers.
+    pub fn of(kind: &Kind, pcs: [u32; 2]) -> Self {
+        Key { kind: discriminant(kind), how: None, pcs }
+    }
+
+    pub fn of_race(how: Conflict, cure: Cure, mut pcs: [u32; 2]) -> Self {
+        pcs.sort_unstable();
+        Key { kind: discriminant(&Kind::Race { how }), how: Some((how, cure)), pcs }
+    }
 }
 
 /// Findings of a launch, counted.
@@ -256,7 +324,7 @@ impl Findings {
 
     /// Adds a finding that was not seen before.
     pub(crate) fn add(&mut self, key: Key, finding: Finding) {
-        self.places.insert(key.clone(), self.list.len());
+        self.places.insert(key, self.list.len());
         self.list.push((key, finding));
     }
 
@@ -273,67 +341,58 @@ impl Findings {
     /// The findings, in the order in which they came, one for a pair of the user's lines: a compiler copies a line as often
     /// as it unrolls the loop around it, and what one barrier would mend is often both kinds of a race.
     pub fn into_vec(self) -> Vec<Finding> {
-        let mut told: Vec<(Key, Finding)> = Vec::new();
-        for (key, finding) in self.list {
-            let same = told.iter_mut().find(|(before, known)| {
-                (before.kind == key.kind || key.check == Check::Race) && known.is_at_same_lines(&finding)
-            });
-            let Some((before, known)) = same else {
-                told.push((key, finding));
-                continue;
+        let mut told: Vec<Finding> = Vec::new();
+        for (_, finding) in self.list {
+            let alike = |known: &Finding| {
+                finding.check() == Check::Race || discriminant(&known.kind) == discriminant(&finding.kind)
             };
-            before.mend = before.mend.max(key.mend);
-            known.take_in(finding);
+            match told.iter_mut().find(|known| alike(known) && known.is_at_same_lines(&finding)) {
+                Some(known) => known.take_in(finding),
+                None => told.push(finding),
+            }
         }
-        told.into_iter().map(|(_, finding)| finding).collect()
+        told
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::InvalidAccess;
 
-    fn race(mend: Mend, severity: Severity, line: u32) -> Finding {
+    fn at_line(finding: Finding, line: u32) -> Finding {
         let frame = Frame { file: "my/kernel.cu".into(), line, column: 3, function: None };
         let site = |frame: Frame| Site {
-            what: "write".into(),
+            what: Action::Write,
             block: [0; 3],
             thread: [0; 3],
             ptx_line: 7,
             function: "k".into(),
             frames: vec![frame],
         };
-        Finding {
-            check: Check::Race,
-            severity,
-            message: format!("{mend:?}"),
-            kernel: "k".into(),
-            object: None,
-            sites: vec![site(frame.clone()), site(frame)],
-            host: None,
-            help: mend.help().into(),
-            count: 2,
-            seed: None,
-        }
+        Finding { kernel: "k".into(), sites: vec![site(frame.clone()), site(frame)], count: 2, ..finding }
+    }
+
+    fn race(cure: Cure, how: Conflict, line: u32) -> Finding {
+        at_line(Finding { cure: Some(cure), ..Finding::new(Kind::Race { how }) }, line)
     }
 
     #[test]
     fn what_another_launch_or_schedule_shows_again_is_one_finding_that_mends_both() {
         let mut all = Vec::new();
-        add(&mut all, race(Mend::Warp, Severity::Warning, 7));
-        add(&mut all, race(Mend::Block, Severity::Error, 7));
-        add(&mut all, race(Mend::Warp, Severity::Error, 7));
-        add(&mut all, race(Mend::Warp, Severity::Error, 8));
+        add(&mut all, race(Cure::Warp, Conflict::Equal, 7));
+        add(&mut all, race(Cure::Block, Conflict::Unordered, 7));
+        add(&mut all, race(Cure::Warp, Conflict::Unordered, 7));
+        add(&mut all, race(Cure::Warp, Conflict::Unordered, 8));
         let [first, second] = &all[..] else { panic!("{all:#?}") };
-        assert_eq!((first.count, first.severity, first.message.as_str()), (6, Severity::Error, "Block"));
-        assert!(first.help.contains("sync_threads") && second.help.contains("sync_warp"), "{all:#?}");
+        assert_eq!((first.count, first.severity()), (6, Severity::Error));
+        assert_eq!((first.cure, second.cure), (Some(Cure::Block), Some(Cure::Warp)));
     }
 
     #[test]
     fn without_source_lines_those_of_the_ptx_tell_two_apart() {
         let of = |ptx_line: u32| {
-            let mut finding = race(Mend::None, Severity::Error, 7);
-            finding.check = Check::Memory;
+            let mut finding = at_line(Finding::new(Kind::InvalidAccess(InvalidAccess::default())), 7);
             finding.sites.iter_mut().for_each(|site| (site.ptx_line, site.frames) = (ptx_line, Vec::new()));
             finding
         };

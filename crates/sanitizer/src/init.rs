@@ -21,28 +21,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use virtual_gpu::Code;
 use virtual_gpu::observer::{
-    Access, AccessKind, At, Carrier, Entered, MemorySpace, Named, Operands, Register,
+    Access, AccessKind, At, Carrier, CollectiveKind, Entered, MemorySpace, Named, Operands, Operation,
+    Register,
 };
 
 use crate::carried::Carried;
 use crate::cluster::{Member, Shared, named};
 use crate::flow::all_of;
+use crate::kind::Decides;
 use crate::reached::{Reached, lanes};
 use crate::watched::Watched;
 use crate::written::{PAGE, Storer, Written};
-use registers::{WarpRegisters, lane_by_lane, vote};
+use registers::{WarpRegisters, exchange, lane_by_lane};
 use touch::touch;
-
-/// What an undefined value decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Decides {
-    Address,
-    /// A branch, or whether an instruction is executed.
-    Guard,
-    /// An atomic operation.
-    Atomic,
-    Print,
-}
 
 /// The initialisation check of one block.
 #[derive(Debug)]
@@ -163,21 +154,18 @@ impl BlockInit {
         }
         warp.reads.extend_from_slice(reads);
         warp.reads_of = at.pc;
-        let Some(opcode) = self.code.opcode(at.pc) else {
-            writes.iter().for_each(|register| warp.set(register.slot, at.lanes, undefined));
-            return None;
-        };
-        match opcode.name.as_str() {
+        let operation = self.code.operation(at.pc);
+        match operation {
             // These tell what they do, and which register is an address: see the implementation of `Undefined`.
-            "mma" | "wmma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" if !self.follows_only => {
-                warp.reads.clear();
-            }
+            Operation::Matrix { .. } if !self.follows_only => warp.reads.clear(),
+            Operation::BranchIndexed => return Some((Decides::Guard, undefined)),
             // Each lane's result is made from the values of all.
-            "vote" => vote(warp, opcode, at.lanes, writes, operands),
-            "match" | "redux" => writes.iter().for_each(|register| warp.set(register.slot, at.lanes, !0)),
-            _ => lane_by_lane(warp, opcode, at.lanes, reads, writes, operands),
+            Operation::Collective(collective) if !matches!(collective.kind, CollectiveKind::Shuffle(_)) => {
+                exchange(warp, collective.kind, at.lanes, writes, operands);
+            }
+            _ => lane_by_lane(warp, operation, at.lanes, reads, writes, operands),
         }
-        (opcode.name.as_str() == "brx").then_some((Decides::Guard, undefined))
+        None
     }
 
     /// A shuffle: definedness comes from the lane that the value comes from, and there is none where that is absent.

@@ -11,15 +11,17 @@ mod checks;
 mod clock;
 mod cluster;
 mod copies;
+mod cure;
 mod finding;
 mod flow;
 mod history;
 mod init;
+mod kind;
 mod launched;
 mod local_pointer;
 mod meeting;
 mod memory;
-mod mend;
+mod names;
 mod numbered;
 mod objects;
 mod observer;
@@ -40,16 +42,22 @@ mod tool;
 mod tools;
 mod transactions;
 mod watched;
+mod wording;
 mod written;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use checks::{Check, Checks, UnknownCheck, from_env};
-pub use finding::{Finding, Findings, Frame, Object, Severity, Site, add};
+pub use cure::Cure;
+pub use finding::{Action, Finding, Findings, Frame, Object, Site, add};
+pub use kind::{
+    Between, Cause, Conflict, Decides, Invalid, InvalidAccess, Kind, Others, Severity, StreamName, Work,
+    WorkConflict, WorkRace, WorkSide,
+};
 pub use observer::{BlockCheck, LaunchCheck, Profiled};
 pub use origin::HostSite;
-pub use render::{Format, render};
+pub use render::{Format, render, worded};
 pub use streams::{Before, Issued};
 
 use history::GlobalRaces;
@@ -139,7 +147,7 @@ impl Sanitizer {
         self.told.fetch_add(1, Ordering::Relaxed);
         let mut report = self.report();
         // A copy of other bytes is another finding.
-        let same = |known: &&mut Finding| known.message == finding.message && known.is_again(&finding);
+        let same = |known: &&mut Finding| known.kind == finding.kind && known.is_again(&finding);
         match report.iter_mut().find(same) {
             Some(known) => known.take_in(finding),
             None => report.push(finding),
@@ -161,7 +169,7 @@ impl Sanitizer {
     /// The host is about to free memory in a call that does not wait.
     pub fn host_frees(&self, address: u64) {
         let object = self.objects.global(address);
-        streams::bytes("the free", address, object.size.unwrap_or(0), true);
+        streams::bytes(Work::Free, address, object.size.unwrap_or(0), true);
     }
 
     /// The host freed memory.
@@ -175,23 +183,12 @@ impl Sanitizer {
         if !self.checks.has(Check::Memory) {
             return;
         }
-        let message = if self.objects.is_freed(address) {
-            format!("double free of the buffer at {address:#x}")
-        } else {
-            format!("free of {address:#x}, where no buffer starts")
+        let kind = match self.objects.is_freed(address) {
+            true => Kind::DoubleFree { address },
+            false => Kind::InvalidFree { address },
         };
-        self.note(Finding {
-            check: Check::Memory,
-            severity: Severity::Error,
-            message,
-            kernel: String::new(),
-            object: Some(self.objects.global(address)),
-            sites: Vec::new(),
-            help: "free each buffer once, by the address that the allocation returned".into(),
-            count: 1,
-            host: Calls::here().site(),
-            seed: None,
-        });
+        let object = Some(self.objects.global(address));
+        self.note(Finding { object, host: Calls::here().site(), ..Finding::new(kind) });
     }
 
     /// The host was refused a copy or fill of a range that is not all memory.
@@ -200,31 +197,19 @@ impl Sanitizer {
             return;
         }
         let object = self.objects.global(address);
-        let freed = if self.objects.is_freed(address) { ", in a buffer that was freed" } else { "" };
-        self.note(Finding {
-            check: Check::Memory,
-            severity: Severity::Error,
-            message: format!(
-                "a copy or fill of {bytes} bytes from the host's side goes beyond its buffer{freed}"
-            ),
-            kernel: String::new(),
-            object: Some(object).filter(|object| object.size.is_some()),
-            sites: Vec::new(),
-            help: "compare the number of bytes, not of elements, with what was allocated".into(),
-            count: 1,
-            host: Calls::here().site(),
-            seed: None,
-        });
+        let kind = Kind::HostOutside { bytes, freed: self.objects.is_freed(address) };
+        let object = Some(object).filter(|object| object.size.is_some());
+        self.note(Finding { object, host: Calls::here().site(), ..Finding::new(kind) });
     }
 
     /// A stream was given memory in its turn: who uses it on another must come after that.
     pub fn stream_took(&self, address: u64, bytes: u64) {
-        streams::bytes("the allocation", address, bytes, true);
+        streams::bytes(Work::Allocation, address, bytes, true);
     }
 
     /// The host wrote device memory.
     pub fn host_wrote(&self, address: u64, bytes: u64) {
-        streams::bytes("a copy or fill", address, bytes, true);
+        streams::bytes(Work::Write, address, bytes, true);
         self.host_defined(address, bytes);
     }
 
@@ -242,8 +227,8 @@ impl Sanitizer {
 
     /// The host copied within device memory.
     pub fn host_copied(&self, to: u64, from: u64, bytes: u64) {
-        streams::bytes("a copy", from, bytes, false);
-        streams::bytes("a copy", to, bytes, true);
+        streams::bytes(Work::Copy, from, bytes, false);
+        streams::bytes(Work::Copy, to, bytes, true);
         if !self.checks.has(Check::Init) {
             return;
         }
@@ -259,7 +244,7 @@ impl Sanitizer {
 
     /// The host read device memory.
     pub fn host_read(&self, address: u64, bytes: u64) {
-        streams::bytes("a copy to the host", address, bytes, false);
+        streams::bytes(Work::CopyToHost, address, bytes, false);
         if !self.checks.has(Check::Init) {
             return;
         }
@@ -274,32 +259,14 @@ impl Sanitizer {
         let left = left.filter(|(_, storer, _)| {
             storer.address >= start && object.size.is_none_or(|size| storer.address - start < size)
         });
-        let (severity, what, help) = match padding {
-            true => (
-                Severity::Note,
-                "padding of structures that was never written is",
-                "nothing reads padding; give the structure a named field there if the bytes must be the same each time",
-            ),
-            false => (
-                Severity::Error,
-                "bytes that were never written are",
-                "let the kernel write every element, or fill the buffer first",
-            ),
-        };
+        let kernel = left.as_ref().map_or("", |(launched, ..)| &launched.kernel);
         self.note(Finding {
-            check: Check::Init,
-            severity,
-            message: format!("{what} copied to the host, the first at offset {}", object.offset),
-            kernel: left.as_ref().map_or_else(String::new, |(launched, ..)| launched.kernel.clone()),
             object: Some(object),
             sites: left
                 .iter()
                 .map(|(launched, storer, undefined)| store(launched, storer, *undefined))
                 .collect(),
-            help: help.into(),
-            count: 1,
-            host: None,
-            seed: None,
+            ..Finding::new(Kind::UndefinedCopy { padding }).in_kernel(kernel)
         });
     }
 
@@ -343,19 +310,8 @@ impl Sanitizer {
         if !self.checks.has(Check::Memory) || self.faulted.load(Ordering::Relaxed) {
             return;
         }
-        for (address, size) in self.objects.leaked() {
-            self.note(Finding {
-                check: Check::Memory,
-                severity: Severity::Note,
-                message: format!("a buffer of {size} bytes was never freed"),
-                kernel: String::new(),
-                object: Some(self.objects.global(address)),
-                sites: Vec::new(),
-                help: "drop the buffer before its context".into(),
-                count: 1,
-                host: None,
-                seed: None,
-            });
+        for address in self.objects.leaked() {
+            self.note(Finding { object: Some(self.objects.global(address)), ..Finding::new(Kind::Leak) });
         }
     }
 
@@ -367,7 +323,7 @@ impl Sanitizer {
 
 /// The store that left something undefined, or that wrote beside what nobody wrote.
 fn store(launched: &Launched, storer: &Storer, undefined: bool) -> Site {
-    let what = if undefined { "write of a value that was never written" } else { "latest write beside it" };
+    let what = if undefined { Action::UndefinedWrite } else { Action::NearbyWrite };
     let (block, thread) =
         (launched.shape.block(storer.block), launched.shape.thread(storer.warp, storer.lane));
     Site::new(what, block, thread, launched.code.location(storer.pc))

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use virtual_gpu::memory::window;
 use virtual_gpu::observer::{Access, AccessKind, At, MemorySpace};
 
-use crate::checks::Check;
-use crate::finding::Severity;
+use crate::finding::{Action, Finding, Key};
+use crate::kind::Kind;
 use crate::reached::{Reached, lanes};
-use crate::report::{Reporter, Told};
+use crate::report::Reporter;
 use crate::tool::Tool;
 use crate::watched::Watched;
 
@@ -108,18 +108,12 @@ impl Tool for LocalPointers {
             }
             (MemorySpace::Local, _) if access.generic && !self.taken.is_empty() => {
                 let Some((lane, stored)) = self.followed(at, access) else { return };
-                reporter.note(Check::Memory, "another thread's local array", [at.pc, stored.pc], |reporter| {
+                let (kind, pcs) = (Kind::ForeignLocalArray, [at.pc, stored.pc]);
+                reporter.note(Key::of(&kind, pcs), |reporter| {
                     let (warp, of) = (stored.thread / 32, stored.thread % 32);
-                    Told {
-                        severity: Severity::Error,
-                        message: "the address of another thread's local array is used: it names the thread's own memory".to_owned(),
-                        object: None,
-                        sites: vec![
-                            reporter.site("access", at.pc, reporter.block, at.warp, lane),
-                            reporter.site("stored the address", stored.pc, reporter.block, warp, of),
-                        ],
-                        help: "threads share no stacks: put what others are to reach into shared or global memory",
-                    }
+                    let store = reporter.site(Action::StoreOfAddress, stored.pc, reporter.block, warp, of);
+                    let access = reporter.site(Action::Access, at.pc, reporter.block, at.warp, lane);
+                    Finding { sites: vec![access, store], ..Finding::new(kind) }
                 });
             }
             _ => {}

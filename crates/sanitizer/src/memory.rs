@@ -6,13 +6,15 @@ use std::ops::Range;
 use virtual_gpu::observer::{Access, AccessKind, AsyncEvent, At, MemorySpace};
 use virtual_gpu::{Fault, FaultKind, SharedArray};
 
-use crate::checks::{Check, Checks};
+use crate::checks::Checks;
 use crate::cluster::within;
-use crate::finding::{Finding, Object, Severity, Site};
+use crate::finding::{Action, Finding, Key, Object, Site};
+use crate::kind::{Cause, Invalid, InvalidAccess, Kind};
 use crate::launched::Launched;
+use crate::names::readable;
 use crate::objects::Objects;
 use crate::reached::{Reached, lanes};
-use crate::report::{Reporter, Told, readable};
+use crate::report::Reporter;
 use crate::tool::Tool;
 use crate::watched::Watched;
 
@@ -51,7 +53,7 @@ impl Tool for ArrayBounds {
         let in_block = |lane: &usize| address(*lane).saturating_add(bytes) <= u64::from(launched.shared_end);
         if let Some(lane) = (0..32).find(|&lane| outside(lane)).filter(in_block) {
             let array = array.cloned().unwrap_or_else(|| all(launched));
-            let what = verb(access);
+            let what = action(access);
             let (address, bytes) = (access.addresses[lane], access.bytes());
             outside_array(at, (what, address, bytes), lane as u32, &array, reporter);
         }
@@ -75,13 +77,13 @@ impl Tool for ArrayBounds {
         let beyond = |address: u64, bytes: u32| within(address) + u64::from(bytes) > end;
         let found = match *event {
             AsyncEvent::Moved { space: MemorySpace::Shared, write, address, bytes, .. } => {
-                let what = if write { "write" } else { "read" };
+                let what = if write { Action::Write } else { Action::Read };
                 let lane = at.lanes.trailing_zeros() as usize;
                 beyond(address, bytes).then_some((what, address, bytes, lane))
             }
             AsyncEvent::CopyStarted { shared, bytes, .. } => (0..32)
                 .find(|&lane| at.lanes >> lane & 1 != 0 && beyond(shared[lane], bytes))
-                .map(|lane| ("write", shared[lane], bytes, lane)),
+                .map(|lane| (Action::Write, shared[lane], bytes, lane)),
             _ => None,
         };
         if let Some((what, address, bytes, lane)) = found
@@ -93,11 +95,11 @@ impl Tool for ArrayBounds {
     }
 }
 
-fn verb(access: &Access<'_>) -> &'static str {
+fn action(access: &Access<'_>) -> Action {
     match access.kind {
-        AccessKind::Load => "read",
-        AccessKind::Store => "write",
-        AccessKind::Atomic | AccessKind::Reduction => "atomic",
+        AccessKind::Load => Action::Read,
+        AccessKind::Store => Action::Write,
+        AccessKind::Atomic | AccessKind::Reduction => Action::Atomic,
     }
 }
 
@@ -116,26 +118,13 @@ fn in_another_allocation(at: At, access: &Access<'_>, extent: &Range<u64>, repor
     else {
         return;
     };
-    reporter.note(Check::Memory, "another allocation", [at.pc, at.pc], |reporter| {
-        let (what, address) = (verb(access), access.addresses[lane as usize]);
-        let place = match address.checked_sub(extent.start) {
-            Some(offset) => format!("{offset} bytes from its start"),
-            None => format!("{} bytes before its start", extent.start - address),
-        };
-        Told {
-            severity: Severity::Error,
-            message: format!(
-                "global {what} of {bytes} bytes outside the allocation of {} bytes that its pointer was given for: {place}, in \
-                 another allocation",
-                extent.end - extent.start
-            ),
-            object: Some(Object {
-                offset: address.wrapping_sub(extent.start),
-                ..reporter.accessed(at.pc, MemorySpace::Global, extent.start)
-            }),
-            sites: vec![reporter.site(what, at.pc, reporter.block, at.warp, lane)],
-            help: "allocations lie elsewhere on a device, where this access faults: compare the index with the length, and do not \
-                   go from one buffer to another by a difference of their addresses",
+    reporter.note_at(at.pc, Kind::OutsideAllocation { bytes: access.bytes() }, |reporter, finding| {
+        let object = reporter.accessed(at.pc, MemorySpace::Global, extent.start);
+        let offset = access.addresses[lane as usize].wrapping_sub(extent.start);
+        Finding {
+            object: Some(Object { offset, size: Some(extent.end - extent.start), ..object }),
+            sites: vec![reporter.site(action(access), at.pc, reporter.block, at.warp, lane)],
+            ..finding
         }
     });
 }
@@ -147,142 +136,111 @@ fn all(launched: &Launched) -> SharedArray {
 
 fn outside_array(
     at: At,
-    (what, address, bytes): (&'static str, u64, u32),
+    (what, address, bytes): (Action, u64, u32),
     lane: u32,
     array: &SharedArray,
     reporter: &mut Reporter,
 ) {
-    reporter.note(Check::Memory, "outside a shared array", [at.pc, at.pc], |reporter| {
-        let (start, size) = (u64::from(array.offset), u64::from(array.size));
-        let name = readable(&array.name);
-        let place = match address.checked_sub(start) {
-            Some(offset) => format!("{offset} bytes from its start"),
-            None => format!("{} bytes before its start", start - address),
-        };
-        Told {
-            severity: Severity::Error,
-            message: format!("shared {what} of {bytes} bytes outside `{name}` of {size} bytes: {place}"),
-            object: Some(Object {
-                space: "shared".into(),
-                name: Some(name),
-                size: Some(size),
-                offset: address.wrapping_sub(start),
-                element: None,
-                allocated: None,
-            }),
-            sites: vec![reporter.site(what, at.pc, reporter.block, at.warp, lane)],
-            help: "it lands in what lies beside it: compare the index with the array's length",
-        }
+    reporter.note_at(at.pc, Kind::OutsideArray { bytes }, |reporter, finding| Finding {
+        object: Some(Object {
+            space: "shared".into(),
+            name: Some(readable(&array.name)),
+            size: Some(array.size.into()),
+            offset: address.wrapping_sub(array.offset.into()),
+            element: None,
+            allocated: None,
+        }),
+        sites: vec![reporter.site(what, at.pc, reporter.block, at.warp, lane)],
+        ..finding
     });
 }
-
-/// Behind the message of an access that the launch went on from.
-pub(crate) const SKIPPED: &str = "; the access was skipped, and the launch went on";
 
 impl Reporter {
     /// A lane goes on without its access.
     pub fn skipped(&mut self, at: At, fault: &dyn Fn() -> Fault) {
-        self.note(Check::Memory, "skipped", [at.pc, at.pc], |reporter| {
-            let mut fault = fault();
-            fault.kind = with_freed(&fault.kind, &reporter.objects);
-            let (_, what, help) =
-                described(&fault.kind, &reporter.objects).unwrap_or((Check::Memory, "access", ""));
-            Told {
-                severity: Severity::Error,
-                message: format!("{}{SKIPPED}", fault.kind),
-                object: reached_by(&fault.kind, &reporter.objects),
-                sites: vec![Site::new(what, fault.block, fault.thread, fault.location)],
-                help,
+        let key = Key::of(&Kind::InvalidAccess(InvalidAccess::default()), [at.pc, at.pc]);
+        self.note(key, |reporter| {
+            let mut finding = described(&fault(), &reporter.objects)
+                .unwrap_or_else(|| Finding::new(Kind::InvalidAccess(InvalidAccess::default())));
+            if let Kind::InvalidAccess(access) = &mut finding.kind {
+                access.skipped = true;
             }
+            finding
         });
     }
 }
 
 /// The finding of a fault that ended a launch.
 pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Objects) -> Option<Finding> {
-    let (check, what, help) = described(&fault.kind, objects)?;
-    checks.has(check).then(|| Finding {
-        check,
-        severity: Severity::Error,
-        message: with_freed(&fault.kind, objects).to_string(),
-        kernel: kernel.to_owned(),
-        object: reached_by(&fault.kind, objects),
-        sites: vec![Site::new(what, fault.block, fault.thread, fault.location.clone())],
-        help: help.into(),
-        count: 1,
-        host: None,
-        seed: None,
-    })
+    let finding = described(fault, objects)?;
+    checks.has(finding.check()).then(|| finding.in_kernel(kernel))
 }
 
-/// The fault, which names the freed allocation that the address lies in instead of what is near it and alive.
-fn with_freed(kind: &FaultKind, objects: &Objects) -> FaultKind {
-    let mut kind = kind.clone();
-    if let FaultKind::IllegalAddress { access, address, nearby, .. } = &mut kind
-        && access.starts_with("global")
-        && let Some((start, size)) = objects.freed_at(*address)
-    {
-        *nearby = format!(", {} bytes into an allocation of {size} bytes that was freed", *address - start);
-    }
-    kind
-}
-
-/// The buffer that the address lies in or behind.
-fn reached_by(kind: &FaultKind, objects: &Objects) -> Option<Object> {
-    match kind {
+/// What a fault is, and what the thread did; `None` if the program is not to blame.
+fn described(fault: &Fault, objects: &Objects) -> Option<Finding> {
+    let (what, kind) = match &fault.kind {
+        FaultKind::IllegalAddress { access, address, bytes, nearby } => {
+            // It names the freed allocation that the address lies in instead of what is near it and alive.
+            let freed = objects.freed_at(*address).filter(|_| is_global(access));
+            let (why, nearby) = match freed {
+                Some((start, size)) => (
+                    Invalid::Freed,
+                    format!(", {} bytes into an allocation of {size} bytes that was freed", *address - start),
+                ),
+                None => (Invalid::OutOfBounds, nearby.clone()),
+            };
+            (Action::Access, invalid(why, access, *address, *bytes, nearby))
+        }
+        FaultKind::MisalignedAddress { access, address, bytes } => {
+            (Action::Access, invalid(Invalid::Misaligned, access, *address, *bytes, String::new()))
+        }
+        FaultKind::WriteToConstant { address } => {
+            (Action::Write, invalid(Invalid::ReadOnly, "", *address, 0, String::new()))
+        }
+        other => {
+            let said = other.to_string();
+            let (what, cause) = match other {
+                FaultKind::HeapMisuse { .. } => (Action::Free, Cause::Heap),
+                FaultKind::StackOverflow { .. } => (Action::Call, Cause::Stack),
+                FaultKind::InvalidPc(_) => (Action::Jump, Cause::Jump),
+                FaultKind::Assert(_) | FaultKind::Trap | FaultKind::Breakpoint => (Action::Trap, Cause::Trap),
+                FaultKind::IllegalInstruction(_) => (Action::Instruction, Cause::Instruction),
+                FaultKind::IllegalSync(_) => {
+                    return at_fault(fault, Action::Instruction, Kind::InvalidSync { said });
+                }
+                FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => {
+                    return at_fault(fault, Action::Wait, Kind::Stuck { said });
+                }
+                _ => return None,
+            };
+            (what, Kind::Fault { cause, said })
+        }
+    };
+    let object = match &fault.kind {
         FaultKind::IllegalAddress { access, address, bytes, .. }
         | FaultKind::MisalignedAddress { access, address, bytes }
-            if access.starts_with("global") =>
+            if is_global(access) =>
         {
-            let object = Object { element: Some(*bytes), ..objects.nearest(*address) };
-            Some(object).filter(|object| object.size.is_some())
+            Some(Object { element: Some(*bytes), ..objects.nearest(*address) })
         }
         _ => None,
-    }
+    };
+    let object = object.filter(|object| object.size.is_some());
+    at_fault(fault, what, kind).map(|finding| Finding { object, ..finding })
 }
 
-/// The tool that a fault is for, what the thread did, and what mends it.
-fn described(kind: &FaultKind, objects: &Objects) -> Option<(Check, &'static str, &'static str)> {
-    Some(match kind {
-        FaultKind::IllegalAddress { address, .. } if objects.freed_at(*address).is_some() => (
-            Check::Memory,
-            "access",
-            "free the memory when the last launch that uses it has ended, and use no copy of its pointer after that",
-        ),
-        FaultKind::IllegalAddress { .. } => (
-            Check::Memory,
-            "access",
-            "compare the index with the length before the access; in Rust, index a slice",
-        ),
-        FaultKind::MisalignedAddress { .. } => {
-            (Check::Memory, "access", "an access of n bytes needs an address that is a multiple of n")
-        }
-        FaultKind::HeapMisuse { .. } => (
-            Check::Memory,
-            "free",
-            "free once what `malloc` gave in a kernel; the host frees what it allocated",
-        ),
-        FaultKind::WriteToConstant { .. } => (Check::Memory, "write", "write to a global buffer instead"),
-        FaultKind::StackOverflow { .. } => {
-            (Check::Memory, "call", "bound the recursion, or raise the stack limit")
-        }
-        FaultKind::InvalidPc(_) => {
-            (Check::Memory, "jump", "call through a pointer that holds a device function")
-        }
-        FaultKind::Assert(_) | FaultKind::Trap | FaultKind::Breakpoint => {
-            (Check::Memory, "trap", "the kernel ended itself: its own check failed")
-        }
-        FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => (
-            Check::Barrier,
-            "wait",
-            "every thread that a barrier or mask names must come to it, or have ended; a flag that is waited for must \
-             be set",
-        ),
-        FaultKind::IllegalInstruction(why) => {
-            let meets = ["mask", "barrier"].iter().any(|word| why.contains(word));
-            let check = if meets { Check::Barrier } else { Check::Memory };
-            (check, "instruction", "give the instruction operands that it is defined for")
-        }
-        _ => return None,
-    })
+fn invalid(why: Invalid, access: &str, address: u64, bytes: u32, nearby: String) -> Kind {
+    let (skipped, ended_after) = (false, None);
+    let access = access.to_owned();
+    Kind::InvalidAccess(InvalidAccess { why, access, address, bytes, nearby, skipped, ended_after })
+}
+
+/// A fault's access begins with its space.
+fn is_global(access: &str) -> bool {
+    access.split(' ').next() == Some("global")
+}
+
+fn at_fault(fault: &Fault, what: Action, kind: Kind) -> Option<Finding> {
+    let site = Site::new(what, fault.block, fault.thread, fault.location.clone());
+    Some(Finding { sites: vec![site], ..Finding::new(kind) })
 }

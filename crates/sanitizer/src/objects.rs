@@ -64,10 +64,10 @@ impl Objects {
         }
     }
 
-    /// What was never freed: address and size.
-    pub fn leaked(&self) -> Vec<(u64, u64)> {
+    /// The addresses of what was never freed.
+    pub fn leaked(&self) -> Vec<u64> {
         let objects = self.lock();
-        objects.iter().filter(|(_, o)| !o.freed && o.name.is_none()).map(|(&a, o)| (a, o.size)).collect()
+        objects.iter().filter(|(_, o)| !o.freed && o.name.is_none()).map(|(&address, _)| address).collect()
     }
 
     /// The object at or before an address of global memory.

@@ -15,7 +15,7 @@ use crate::checks::{Check, Checks};
 use crate::cluster::{Renaming, Teams, named, renamed};
 use crate::finding::{self, Finding, Findings};
 use crate::history::GlobalRaces;
-use crate::init::Decides;
+use crate::kind::{Decides, Kind};
 use crate::launched::Launched;
 use crate::memory;
 use crate::objects::Objects;
@@ -134,10 +134,11 @@ impl LaunchObserver for LaunchCheck {
         if let Some(fault) = fault {
             self.faulted.store(true, Ordering::Relaxed);
             if fault.kind.is_of_access() && self.spread.is_over() {
-                let skipped = found.iter_mut().filter(|finding| finding.message.ends_with(memory::SKIPPED));
-                skipped.for_each(|finding| {
-                    finding.message += &format!(", and ended after {} such accesses", poison::MOST);
-                });
+                for finding in &mut found {
+                    if let Kind::InvalidAccess(access) = &mut finding.kind {
+                        access.ended_after = Some(poison::MOST);
+                    }
+                }
             } else {
                 found.extend(memory::of_fault(fault, self.checks, &launch.kernel, &self.objects));
             }

@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use virtual_gpu::Opcode;
-use virtual_gpu::observer::{AsyncEvent, Register};
+use virtual_gpu::observer::{AsyncEvent, MemorySpace, Opcode, Operation, Register, SpaceOperand};
 
 /// Of one warp: by slot of the register, the group that its product is in; `None` before it is committed.
 #[derive(Debug, Default)]
@@ -57,21 +56,27 @@ impl Products {
     }
 
     /// An instruction of a warp reads and writes registers: whether it looks at such a result.
-    pub fn looks(&mut self, warp: u32, opcode: &Opcode, reads: &[Register], writes: &[Register]) -> bool {
+    pub fn looks(
+        &mut self,
+        warp: u32,
+        operation: Operation<'_>,
+        reads: &[Register],
+        writes: &[Register],
+    ) -> bool {
         let results = &mut self.warp(warp).results;
         let read = reads.iter().find_map(|register| results.get(&register.slot).copied());
-        if opcode.name.as_str() == "wgmma" {
-            return false;
-        }
-        let moves = opcode.name.as_str() == "mov";
+        let moves = match operation {
+            Operation::Matrix { asynchronous: true } => return false,
+            Operation::Arithmetic(arithmetic) => arithmetic.opcode == Opcode::Move,
+            _ => false,
+        };
         for register in writes {
             match read.filter(|_| moves) {
                 Some(group) => results.insert(register.slot, group),
                 None => results.remove(&register.slot),
             };
         }
-        let spills =
-            opcode.name.as_str() == "st" && opcode.modifiers.iter().any(|word| word.as_str() == "local");
+        let spills = matches!(operation, Operation::Store(store) if matches!(store.space, SpaceOperand::In(MemorySpace::Local)));
         read.is_some() && !moves && !spills
     }
 }

@@ -5,10 +5,10 @@
 //! a block fence orders nothing for another block.
 
 mod asynchronous;
-mod mend;
+mod cure;
 mod order;
+mod reporting;
 mod watch;
-mod wording;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU32;

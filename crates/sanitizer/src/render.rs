@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use serde::{Serialize, Serializer};
+
 use crate::checks::Check;
-use crate::finding::{Finding, Severity, Site};
-use crate::report::readable;
+use crate::finding::{Finding, Site};
+use crate::kind::{Invalid, InvalidAccess, Kind, Severity};
 use crate::sarif::sarif;
 
 /// How to print findings.
@@ -26,6 +28,7 @@ pub fn render(findings: &[Finding], format: Format) -> String {
     match format {
         Format::Text => text(findings),
         Format::Json => {
+            let findings: Vec<Worded<'_>> = findings.iter().map(Worded::from).collect();
             let value = serde_json::json!({ "version": 1, "findings": findings });
             // A tree of strings and numbers always prints.
             serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
@@ -38,17 +41,45 @@ pub fn render(findings: &[Finding], format: Format) -> String {
     }
 }
 
+/// A finding in JSON: beside its parts, what can be derived from them.
+#[derive(Serialize)]
+struct Worded<'a> {
+    check: Check,
+    severity: Severity,
+    message: String,
+    help: &'a str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+impl<'a> From<&'a Finding> for Worded<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Worded {
+            check: finding.check(),
+            severity: finding.severity(),
+            message: finding.message(),
+            help: finding.help(),
+            finding,
+        }
+    }
+}
+
+/// Serializes findings with their words, as [`Format::Json`] has them.
+pub fn worded<S: Serializer>(findings: &[Finding], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(findings.iter().map(Worded::from))
+}
+
 fn text(findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings {
-        let severity = match finding.severity {
+        let severity = match finding.severity() {
             Severity::Note => "note",
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        let _ = writeln!(out, "{severity}: {}", finding.message);
+        let _ = writeln!(out, "{severity}: {}", finding.message());
         if !finding.kernel.is_empty() {
-            let _ = writeln!(out, "  in kernel `{}`", readable(&finding.kernel));
+            let _ = writeln!(out, "  in kernel `{}`", finding.kernel);
         }
         if let Some(object) = &finding.object {
             let name = object.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
@@ -78,10 +109,10 @@ fn text(findings: &[Finding]) -> String {
         if let Some(seed) = finding.seed {
             let _ = writeln!(out, "  under the schedule of seed {seed}: WARPSMITH_SEED={seed}");
         }
-        let _ = writeln!(out, "  help: {}\n", finding.help);
+        let _ = writeln!(out, "  help: {}\n", finding.help());
     }
-    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
-    let warnings = findings.iter().filter(|f| f.severity == Severity::Warning).count();
+    let errors = findings.iter().filter(|f| f.severity() == Severity::Error).count();
+    let warnings = findings.iter().filter(|f| f.severity() == Severity::Warning).count();
     if findings.is_empty() {
         out.push_str("nothing found\n");
     } else {
@@ -143,7 +174,7 @@ fn compute_sanitizer(findings: &[Finding]) -> String {
         }
         out.push_str("=========\n");
     }
-    let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
+    let errors = findings.iter().filter(|f| f.severity() == Severity::Error).count();
     let _ = writeln!(out, "========= ERROR SUMMARY: {errors} error{}", if errors == 1 { "" } else { "s" });
     out
 }
@@ -156,11 +187,11 @@ fn place(site: &Site) -> String {
 
 /// The first line as compute-sanitizer words it, where it has a word for it; else our own.
 fn headline(finding: &Finding) -> String {
-    let what = |site: &Site| if site.what.ends_with("write") { "Write" } else { "Read" };
-    let level = if finding.severity == Severity::Error { "Error" } else { "Warning" };
-    match (&finding.check, &finding.sites[..]) {
-        (Check::Memory, _) => invalid(&finding.message).unwrap_or_else(|| finding.message.clone()),
-        (Check::Race, [later, earlier]) if finding.severity != Severity::Note => format!(
+    let what = |site: &Site| if site.what.writes() { "Write" } else { "Read" };
+    let level = if finding.severity() == Severity::Error { "Error" } else { "Warning" };
+    match (&finding.kind, finding.check(), &finding.sites[..]) {
+        (Kind::InvalidAccess(access), ..) if access.why != Invalid::ReadOnly => invalid(access),
+        (_, Check::Race, [later, earlier]) if finding.severity() != Severity::Note => format!(
             "{level}: Race reported between {} access at {} and {} access at {} [{} hazards]",
             what(later),
             place(later),
@@ -168,44 +199,46 @@ fn headline(finding: &Finding) -> String {
             place(earlier),
             finding.count
         ),
-        (Check::Barrier, [_, ..]) => format!("Barrier error detected. {}", finding.message),
-        _ => finding.message.clone(),
+        (_, Check::Barrier, [_, ..]) => format!("Barrier error detected. {}", finding.message()),
+        _ => finding.message(),
     }
 }
 
-/// `illegal address: global load of 4 bytes at 0x10, …` as memcheck says it.
-fn invalid(message: &str) -> Option<String> {
-    let (kind, rest) = message.split_once(" address: ")?;
-    let why = match kind {
-        "illegal" => "out of bounds",
-        "misaligned" => "misaligned",
-        _ => return None,
+/// An invalid access as memcheck words it.
+fn invalid(access: &InvalidAccess) -> String {
+    let InvalidAccess { why, access, address, bytes, nearby, .. } = access;
+    let why = if *why == Invalid::Misaligned { "misaligned" } else { "out of bounds" };
+    let mut words = access.split(' ');
+    let space = words.next().unwrap_or_default();
+    let verb = match words.next() {
+        Some("load") => "read",
+        Some("store") => "write",
+        other => other.unwrap_or("access"),
     };
-    let (access, rest) = rest.split_once(" of ")?;
-    let (bytes, address) = rest.split_once(" bytes at ")?;
-    let (space, verb) = access.split_once(' ')?;
-    let verb = match verb.split(' ').next()? {
-        "load" => "read",
-        "store" => "write",
-        other => other,
-    };
-    let (address, nearby) = address.split_once(',').map_or((address, ""), |(at, nearby)| (at, nearby.trim()));
+    let nearby = nearby.trim_start_matches(", ");
     let nearby = if nearby.is_empty() { String::new() } else { format!(": {nearby}") };
-    Some(format!(
-        "Invalid __{space}__ {verb} of size {bytes} bytes\n=========     Address {address} is {why}{nearby}"
-    ))
+    format!(
+        "Invalid __{space}__ {verb} of size {bytes} bytes\n=========     Address {address:#x} is {why}{nearby}"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Frame, Object};
+    use crate::cure::Cure;
+    use crate::finding::{Action, Frame, Object};
+    use crate::kind::Conflict;
 
     fn finding() -> Finding {
+        let site = |what| Site {
+            what,
+            block: [0, 1, 0],
+            thread: [3, 0, 0],
+            ptx_line: 7,
+            function: "tiled".into(),
+            frames: vec![Frame { file: "no/such.rs".into(), line: 41, column: 9, function: None }],
+        };
         Finding {
-            check: Check::Race,
-            severity: Severity::Error,
-            message: "race in shared memory: read after write, and nothing orders the two".into(),
             kernel: "tiled".into(),
             object: Some(Object {
                 space: "shared".into(),
@@ -215,18 +248,11 @@ mod tests {
                 element: Some(4),
                 allocated: None,
             }),
-            sites: vec![Site {
-                what: "read".into(),
-                block: [0, 1, 0],
-                thread: [3, 0, 0],
-                ptx_line: 7,
-                function: "tiled".into(),
-                frames: vec![Frame { file: "no/such.rs".into(), line: 41, column: 9, function: None }],
-            }],
-            host: None,
-            help: "put `thread::sync_threads` (`__syncthreads`) between the two".into(),
+            sites: vec![site(Action::Read), site(Action::Write)],
+            cure: Some(Cure::Block),
             count: 4064,
             seed: Some(7),
+            ..Finding::new(Kind::Race { how: Conflict::Unordered })
         }
     }
 
@@ -234,7 +260,7 @@ mod tests {
     fn a_person_reads_what_where_and_what_to_do() {
         let text = render(&[finding()], Format::Text);
         for part in [
-            "error: race in shared memory",
+            "error: race in shared memory: read after write, and nothing orders the two",
             "in kernel `tiled`",
             "byte 68 of 2048 of shared memory, element 17 of 4 bytes each",
             "read by thread (3, 0, 0) of block (0, 1, 0)",
@@ -253,13 +279,27 @@ mod tests {
         let lines = render(&[finding()], Format::ComputeSanitizer);
         assert!(lines.lines().all(|line| line.starts_with("=========")), "{lines}");
         assert!(lines.ends_with("ERROR SUMMARY: 1 error\n"));
-        let message =
-            "illegal address: global load of 4 bytes at 0x100, 0 bytes past the end of the allocation";
-        let memory = Finding { check: Check::Memory, message: message.into(), ..finding() };
-        let lines = render(&[memory], Format::ComputeSanitizer);
+        let kind = Kind::InvalidAccess(InvalidAccess {
+            access: "global load".into(),
+            address: 0x100,
+            bytes: 4,
+            nearby: ", 0 bytes past the end of the allocation".into(),
+            ..InvalidAccess::default()
+        });
+        let lines = render(&[Finding { kind, ..finding() }], Format::ComputeSanitizer);
         assert!(lines.contains("========= Invalid __global__ read of size 4 bytes\n"), "{lines}");
         assert!(lines.contains("Address 0x100 is out of bounds: 0 bytes past"), "{lines}");
-        let json: serde_json::Value = serde_json::from_str(&render(&[finding()], Format::Json)).unwrap();
-        assert_eq!(json["findings"][0]["sites"][0]["frames"][0]["line"], 41);
+    }
+
+    #[test]
+    fn json_has_the_parts_and_the_words() {
+        let text = render(&[finding()], Format::Json);
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let told = &json["findings"][0];
+        assert_eq!(told["sites"][0]["frames"][0]["line"], 41);
+        assert_eq!((told["check"].as_str(), told["severity"].as_str()), (Some("race"), Some("error")));
+        assert_eq!(told["kind"], serde_json::json!({ "name": "race", "how": "unordered" }));
+        assert!(told["message"].as_str().unwrap().contains("read after write"));
+        assert_eq!(serde_json::from_value::<Finding>(told.clone()).unwrap(), finding());
     }
 }

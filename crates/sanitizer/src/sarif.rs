@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::checks::Check;
-use crate::finding::{Finding, Frame, Severity, Site};
+use crate::finding::{Finding, Frame, Site};
+use crate::kind::Severity;
 
 /// The document. Files below `root` are named relative to it, as code hosts want them.
 pub(crate) fn sarif(findings: &[Finding], root: &Path) -> Value {
@@ -36,7 +37,7 @@ fn describe(check: Check) -> &'static str {
 }
 
 fn result(finding: &Finding, root: &Path) -> Value {
-    let level = match finding.severity {
+    let level = match finding.severity() {
         Severity::Note => "note",
         Severity::Warning => "warning",
         Severity::Error => "error",
@@ -45,12 +46,11 @@ fn result(finding: &Finding, root: &Path) -> Value {
         "" => String::new(),
         kernel => format!(" (kernel `{kernel}`)"),
     };
-    let mut sites =
-        finding.sites.iter().filter_map(|site| Some((site, location(site, &finding.kernel, root)?)));
+    let mut sites = finding.sites.iter().filter_map(|site| Some((site, location(site, finding, root)?)));
     let mut result = json!({
-        "ruleId": finding.check.name(),
+        "ruleId": finding.check().name(),
         "level": level,
-        "message": { "text": format!("{}{kernel}\nHelp: {}", finding.message, finding.help) },
+        "message": { "text": format!("{}{kernel}\nHelp: {}", finding.message(), finding.help()) },
         "locations": [],
         "occurrenceCount": finding.count,
     });
@@ -77,10 +77,14 @@ fn result(finding: &Finding, root: &Path) -> Value {
 }
 
 /// Where a side of a finding is: its innermost frame in the project, or else its innermost frame outside of libraries.
-fn location(site: &Site, kernel: &str, root: &Path) -> Option<Value> {
+fn location(site: &Site, finding: &Finding, root: &Path) -> Option<Value> {
     let own = |frame: &&Frame| within(&frame.file, root).is_some();
     let frame = site.frames.iter().find(own).or(site.place())?;
-    Some(beside((&frame.file, frame.line, frame.column), kernel, root))
+    let mut place = beside((&frame.file, frame.line, frame.column), &finding.kernel, root);
+    if let Some(symbol) = &finding.symbol {
+        place["logicalLocations"][0]["decoratedName"] = json!(symbol);
+    }
+    Some(place)
 }
 
 /// A place in a file, in a function. A line or column of 0 is not known.
@@ -118,11 +122,14 @@ fn escaped(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cure::Cure;
+    use crate::finding::Action;
+    use crate::kind::{Conflict, Kind};
 
     fn site(file: &str, line: u32) -> Site {
         let frame = |file: &str, line| Frame { file: file.into(), line, column: 9, function: None };
         Site {
-            what: "write".into(),
+            what: Action::Write,
             block: [0; 3],
             thread: [0; 3],
             ptx_line: 7,
@@ -134,18 +141,12 @@ mod tests {
     #[test]
     fn a_finding_stands_beside_the_user_s_own_line() {
         let finding = Finding {
-            check: Check::Race,
-            severity: Severity::Warning,
-            message: "race in shared memory".into(),
-            kernel: "tiled".into(),
-            object: None,
             sites: vec![site("/home/me/my project/src/lib.rs", 41), site("src/other.rs", 12)],
-            help: "put a barrier between the two".into(),
+            cure: Some(Cure::Block),
             count: 3,
-            host: None,
-            seed: None,
+            ..Finding::new(Kind::Race { how: Conflict::Equal }).in_kernel("_Z5tiledPf")
         };
-        let document = sarif(&[finding], Path::new("/home/me/my project"));
+        let document = sarif(std::slice::from_ref(&finding), Path::new("/home/me/my project"));
         let result = &document["runs"][0]["results"][0];
         assert_eq!((result["ruleId"].as_str(), result["level"].as_str()), (Some("race"), Some("warning")));
         let place = &result["locations"][0]["physicalLocation"];
@@ -154,12 +155,14 @@ mod tests {
         let other = &result["relatedLocations"][0];
         assert_eq!(other["physicalLocation"]["artifactLocation"]["uri"], "src/other.rs");
         assert_eq!(result["occurrenceCount"], 3);
-        assert!(result["message"]["text"].as_str().unwrap().contains("Help: put a barrier"));
+        assert!(result["message"]["text"].as_str().unwrap().contains("(kernel `tiled`)\nHelp: put `thread"));
+        let function = &result["locations"][0]["logicalLocations"][0];
+        assert_eq!((&function["name"], &function["decoratedName"]), (&json!("tiled"), &json!("_Z5tiledPf")));
         // Outside of the folder the innermost frame is all there is.
         let elsewhere = sarif(&[], Path::new("/elsewhere"));
         assert_eq!(elsewhere["runs"][0]["results"], json!([]));
         let place =
-            location(&site("/home/me/my project/src/lib.rs", 41), "tiled", Path::new("/elsewhere")).unwrap();
+            location(&site("/home/me/my project/src/lib.rs", 41), &finding, Path::new("/elsewhere")).unwrap();
         assert_eq!(
             place["physicalLocation"]["artifactLocation"]["uri"],
             "file:///registry/tile/src/shared.rs"

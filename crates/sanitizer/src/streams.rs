@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::checks::Check;
-use crate::finding::{Finding, Object, Severity, Site};
+use crate::finding::{Action, Finding, Object, Site};
 use crate::history::GlobalRaces;
+use crate::kind::{Between, Kind, StreamName, Work, WorkConflict, WorkRace, WorkSide};
 use crate::launched::Launched;
+use crate::names::readable;
 use crate::objects::Objects;
 use crate::reached::words;
 use crate::shadow::{Shadow, Stamp, mask_of};
@@ -52,16 +53,12 @@ impl Issued {
         self.device != other.device && self.stream != HOST && other.stream != HOST
     }
 
-    /// Where it was done, with the device where that is another one's than what it is told with.
-    fn place(&self, devices: bool) -> String {
-        if self.device == IN_GRAPH {
-            return "in one node of the graph".to_owned();
-        }
-        let of_device = if devices { format!(" of device {}", self.device) } else { String::new() };
+    fn stream_name(&self) -> StreamName {
         match self.stream {
-            HOST => "in a call that waits".to_owned(),
-            _ if self.default => format!("on the default stream{of_device}"),
-            stream => format!("on stream {stream:#x}{of_device}"),
+            _ if self.device == IN_GRAPH => StreamName::Node,
+            HOST => StreamName::Host,
+            _ if self.default => StreamName::Default,
+            stream => StreamName::Stream(stream as u64),
         }
     }
 }
@@ -75,7 +72,7 @@ enum Touched {
     },
     /// `word`: what each aligned word of them was filled with.
     Bytes {
-        what: &'static str,
+        what: Work,
         address: u64,
         bytes: u64,
         write: bool,
@@ -129,7 +126,7 @@ pub(crate) fn launched(launched: &Arc<Launched>, races: &Arc<Mutex<GlobalRaces>>
 }
 
 /// Bytes were copied, filled or freed.
-pub(crate) fn bytes(what: &'static str, address: u64, bytes: u64, write: bool) {
+pub(crate) fn bytes(what: Work, address: u64, bytes: u64, write: bool) {
     touch(|| Touched::Bytes { what, address, bytes, write, word: None });
 }
 
@@ -142,7 +139,7 @@ pub(crate) fn filled(address: u64, bytes: u64, value: &[u8]) {
             [a, b, c, d] => Some(u32::from_le_bytes([a, b, c, d])),
             _ => None,
         };
-        Touched::Bytes { what: "a fill", address, bytes, write: true, word }
+        Touched::Bytes { what: Work::Fill, address, bytes, write: true, word }
     });
 }
 
@@ -449,69 +446,48 @@ fn finding(
     race: Unordered,
     talk: bool,
 ) -> Finding {
-    let [side, other] = race.sides;
-    let in_graph = later.0.device == IN_GRAPH;
     let devices = later.0.is_apart_from(earlier.0);
-    let say = |(work, touched): (&Issued, &Touched), write: bool| {
-        let verb = if write { "writes" } else { "reads" };
-        match touched {
-            Touched::Kernel { launched, .. } => {
-                format!("kernel `{}` {} {verb}", launched.kernel, work.place(devices))
-            }
-            Touched::Bytes { what, .. } => format!("{what} {} {verb}", work.place(devices)),
-        }
+    let side = |(work, touched): (&Issued, &Touched), writes: bool| WorkSide {
+        what: match touched {
+            Touched::Kernel { launched, .. } => Work::Kernel(readable(&launched.kernel)),
+            Touched::Bytes { what, .. } => what.clone(),
+        },
+        stream: work.stream_name(),
+        device: devices.then_some(work.device),
+        writes,
     };
     let site = |touched: &Touched, (write, stamp): SideOf| match (touched, stamp) {
         (Touched::Kernel { launched, .. }, Some(stamp)) => {
             let (block, thread) =
                 (launched.shape.block(stamp.block), launched.shape.thread(stamp.warp(), stamp.first()));
-            let what = if write { "write" } else { "read" };
+            let what = if write { Action::Write } else { Action::Read };
             Some(Site::new(what, block, thread, launched.code.location(stamp.pc)))
         }
         _ => None,
     };
     let kernel = [later.1, earlier.1].into_iter().find_map(|touched| match touched {
-        Touched::Kernel { launched, .. } => Some(launched.kernel.clone()),
+        Touched::Kernel { launched, .. } => Some(launched.kernel.as_str()),
         Touched::Bytes { .. } => None,
     });
-    Finding {
-        check: Check::Race,
-        severity: if race.equal { Severity::Warning } else { Severity::Error },
-        message: format!(
-            "race {}: {} what {}, {}",
-            match (in_graph, devices) {
-                (true, _) => "in a graph",
-                (_, true) => "between devices",
-                _ => "across streams",
-            },
-            say(later, side.0),
-            say(earlier, other.0),
-            match race {
-                Unordered { narrow: true, .. } => "both atomically for their own device only",
-                _ if talk => "and no fence for all devices is with the flags that order the two",
-                Unordered { equal: true, .. } => "the same value, and nothing orders the two",
-                _ => "and nothing orders the two",
-            },
-        ),
-        kernel: kernel.unwrap_or_default(),
-        object: Some(object),
-        sites: [site(later.1, side), site(earlier.1, other)].into_iter().flatten().collect(),
-        help: if race.narrow {
-            "say that the accesses are for all devices: scope `.sys`, as atomicAdd_system, and fences of that scope".into()
-        } else if talk {
-            "between devices a flag needs fences of the system's scope, before it is set and after it is seen: \
-             fence.acq_rel.sys, __threadfence_system()"
-                .into()
-        } else if in_graph {
-            "make the one node depend on the other: add an edge, or capture the two on one stream".into()
-        } else {
-            "record an event behind the first and let the other stream wait for it, or wait for the first stream on the \
-             host"
-                .into()
+    let found = Finding::new(Kind::WorkRace(WorkRace {
+        between: match (later.0.device == IN_GRAPH, devices) {
+            (true, _) => Between::Nodes,
+            (_, true) => Between::Devices,
+            _ => Between::Streams,
         },
+        sides: [side(later, race.sides[0].0), side(earlier, race.sides[1].0)],
+        why: match race {
+            Unordered { narrow: true, .. } => WorkConflict::NarrowScope,
+            _ if talk => WorkConflict::NoSystemFence,
+            Unordered { equal: true, .. } => WorkConflict::Equal,
+            _ => WorkConflict::Unordered,
+        },
+    }));
+    Finding {
+        object: Some(object),
+        sites: [site(later.1, race.sides[0]), site(earlier.1, race.sides[1])].into_iter().flatten().collect(),
         count: race.words,
-        host: None,
-        seed: None,
+        ..found.in_kernel(kernel.unwrap_or_default())
     }
 }
 
@@ -552,7 +528,7 @@ mod tests {
             "in the byte of both"
         );
         assert_eq!(kind(between(&stored(7, 0x1), &stored(7, 0x2), BESIDE)), "nothing");
-        let fill = |word| Touched::Bytes { what: "a fill", address: 16, bytes: 16, write: true, word };
+        let fill = |word| Touched::Bytes { what: Work::Fill, address: 16, bytes: 16, write: true, word };
         assert_eq!(kind(clash(&fill(Some(0)), &fill(Some(0)), BESIDE)), "equal");
         assert_eq!(kind(clash(&fill(Some(0)), &fill(None), BESIDE)), "race");
     }

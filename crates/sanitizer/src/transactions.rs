@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use virtual_gpu::observer::{AsyncEvent, At};
 
-use crate::checks::Check;
-use crate::finding::Severity;
+use crate::finding::{Action, Finding};
+use crate::kind::Kind;
 use crate::reached::lanes;
-use crate::report::{Reporter, Told};
+use crate::report::Reporter;
 use crate::tool::Tool;
 use crate::watched::Watched;
 
@@ -35,13 +35,10 @@ impl Transactions {
 
     fn settle(balance: Balance, reporter: &mut Reporter) {
         let Balance { bytes: ..0, copy: Some(at) } = balance else { return };
-        reporter.note(Check::Barrier, "unannounced bytes", [at.pc, at.pc], |reporter| Told {
-            severity: Severity::Error,
-            message: format!("copies bring an mbarrier {} bytes more than it was told to expect", -balance.bytes),
-            object: None,
-            sites: vec![reporter.here("copy", at)],
-            help: "announce the bytes of all copies of a phase (`mbarrier.arrive.expect_tx`, `mbarrier.expect_tx`): what is left \
-                   over counts for the next phase, which then ends before its own bytes have come, or never",
+        let kind = Kind::UnexpectedBytes { surplus: balance.bytes.unsigned_abs() };
+        reporter.note_at(at.pc, kind, |reporter, finding| Finding {
+            sites: vec![reporter.here(Action::Copy, at)],
+            ..finding
         });
     }
 }

@@ -45,7 +45,7 @@ fn pipelines_that_wait_are_clean() {
 #[test]
 fn a_read_before_the_wait_is_a_race() {
     let found = findings(BY_HAND, "deferred", Launch::new(1, 32), 256, None);
-    assert!(found.iter().any(|finding| finding.check == Check::Race), "{found:#?}");
+    assert!(found.iter().any(|finding| finding.check() == Check::Race), "{found:#?}");
 }
 
 /// Threads fill shared memory, one copies it out, and all fill it again.
@@ -90,7 +90,7 @@ fn the_source_of_a_bulk_copy_may_be_overwritten_when_it_was_awaited_and_not_befo
         let ptx = OUT_OF_SHARED.replace("WAIT", wait).replace("BARRIER", barrier);
         let found = findings(&ptx, "again", Launch::new(1, 64), 64, None);
         assert_eq!(
-            found.iter().any(|finding| finding.check == Check::Race),
+            found.iter().any(|finding| finding.check() == Check::Race),
             races,
             "{wait}{barrier} {found:#?}"
         );
@@ -121,7 +121,7 @@ fn a_warp_whose_lanes_all_store_one_tile_stores_the_same_bytes() {
             .replace("WAIT", "cp.async.bulk.wait_group 0;")
             .replace("BARRIER", "bar.sync 0; ret;");
         let found = findings(&ptx, "again", Launch::new(1, 64), 64, None);
-        assert_eq!(found.iter().any(|finding| finding.check == Check::Race), races, "{which} {found:#?}");
+        assert_eq!(found.iter().any(|finding| finding.check() == Check::Race), races, "{which} {found:#?}");
     }
 }
 
@@ -181,7 +181,7 @@ fn the_operands_of_a_warpgroups_product_may_be_overwritten_when_it_was_awaited()
         let ptx = PRODUCT.replace("WAIT", wait).replace("BARRIER", barrier);
         let found = findings(&ptx, "product", Launch::new(1, 128), 64, None);
         assert_eq!(
-            found.iter().any(|finding| finding.check == Check::Race),
+            found.iter().any(|finding| finding.check() == Check::Race),
             races,
             "{barrier}{wait} {found:#?}"
         );
@@ -233,7 +233,8 @@ fn another_warpgroup_writes_an_operand_when_it_has_met_the_one_that_waited() {
             );
         let found = findings(&ptx, "product", Launch::new(1, 256), 64, None);
         // Its lanes write the same, which is no error.
-        let race = |finding: &Finding| (finding.check, finding.severity) == (Check::Race, Severity::Error);
+        let race =
+            |finding: &Finding| (finding.check(), finding.severity()) == (Check::Race, Severity::Error);
         assert_eq!(found.iter().any(race), races, "{meet} {found:#?}");
     }
 }
@@ -285,7 +286,7 @@ fn copies_under_way_at_the_end_are_forgotten() {
     for forgets in ["", "cp.async.wait_group 1;"] {
         let found = found(forgets);
         assert_eq!(found.len(), 1, "{found:#?}");
-        assert_eq!((found[0].check, found[0].severity), (Check::Race, Severity::Warning));
-        assert!(found[0].message.contains("ends while its asynchronous copy"), "{found:#?}");
+        assert_eq!((found[0].check(), found[0].severity()), (Check::Race, Severity::Warning));
+        assert!(found[0].message().contains("ends while its asynchronous copy"), "{found:#?}");
     }
 }

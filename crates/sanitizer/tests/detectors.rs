@@ -75,7 +75,7 @@ fn found(body: &str, launch: Launch, params: &[Param], reads: u64) -> Vec<(Check
     if reads > 0 {
         sanitizer.host_read(output, 4 * reads);
     }
-    sanitizer.findings().into_iter().map(|found| (found.check, found.severity, found.message)).collect()
+    sanitizer.findings().into_iter().map(|found| (found.check(), found.severity(), found.message())).collect()
 }
 
 /// The body with `BUG` in the place of `#` is told of, and that with `RIGHT` is not.

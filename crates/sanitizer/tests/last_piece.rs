@@ -16,8 +16,8 @@ fn found(body: &str) -> Vec<String> {
     let module = gpu.load(&text).unwrap();
     let kernel = module.kernel("k").unwrap();
     gpu.launch(&kernel, &Launch::new(1, 1), &[], &mut sanitizer.launch()).unwrap();
-    let memory = sanitizer.findings().into_iter().filter(|finding| finding.check == Check::Memory);
-    memory.map(|finding| finding.message).collect()
+    let memory = sanitizer.findings().into_iter().filter(|finding| finding.check() == Check::Memory);
+    memory.map(|finding| finding.message()).collect()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn over_a_buffer(bytes: u64, body: &str) -> (bool, Vec<Check>) {
     assert!(matches!(plain, Ok(()) | Err(Error::Fault(_))), "{plain:?}");
     let sanitizer = Sanitizer::new(Checks::ALL);
     let _ = gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch());
-    (plain.is_ok(), sanitizer.findings().into_iter().map(|finding| finding.check).collect())
+    (plain.is_ok(), sanitizer.findings().into_iter().map(|finding| finding.check()).collect())
 }
 
 #[test]

@@ -142,6 +142,8 @@ pub enum FaultKind {
     },
     /// An instruction was given operands for which it means nothing.
     IllegalInstruction(String),
+    /// The same of an instruction at which threads meet: a barrier, or one with a member mask.
+    IllegalSync(String),
     /// A call or branch through a value that is no function or target.
     InvalidPc(u64),
     /// `__assertfail`: message, file, line and function.
@@ -194,7 +196,7 @@ impl FaultKind {
             FaultKind::OutOfResources(_) => 701,
             FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => 702,
             FaultKind::Assert(_) => 710,
-            FaultKind::IllegalInstruction(_) => 715,
+            FaultKind::IllegalInstruction(_) | FaultKind::IllegalSync(_) => 715,
             FaultKind::MisalignedAddress { .. } => 716,
             FaultKind::InvalidPc(_) => 718,
             FaultKind::Trap | FaultKind::Breakpoint | FaultKind::HeapMisuse { .. } => 719,
@@ -217,7 +219,9 @@ impl fmt::Display for FaultKind {
             FaultKind::WriteToConstant { address } => {
                 write!(f, "write to read-only memory at {address:#x}")
             }
-            FaultKind::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
+            FaultKind::IllegalInstruction(why) | FaultKind::IllegalSync(why) => {
+                write!(f, "illegal instruction: {why}")
+            }
             FaultKind::InvalidPc(value) => {
                 write!(f, "jump or call to {value:#x}, which is no code")
             }

@@ -19,10 +19,16 @@ mod both;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use ptx::ScalarType;
+
 use crate::counting::Counts;
 use crate::fault::Fault;
-pub use crate::form::access::{AccessKind, MemorySpace, Order, Scope};
+pub use crate::form::access::{AccessKind, MemorySpace, Order, Scope, SpaceOperand};
+pub use crate::form::arithmetic::{Arithmetic, Opcode};
+pub use crate::form::op::CollectiveKind;
+pub use crate::form::operation::Operation;
 use crate::form::program::Code;
+pub use crate::form::qualifiers::{Convert, Converted, ProductHalf, Qualifiers, Relation};
 pub use crate::form::registers::Register;
 pub use crate::form::values::Operands;
 use crate::form::values::Values;

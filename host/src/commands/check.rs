@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use rayon::prelude::*;
-use sanitizer::Finding;
+use sanitizer::{Finding, worded};
 use serde::Serialize;
 
 use super::demo;
@@ -75,6 +75,7 @@ const SIDE_BY_SIDE: usize = 8;
 struct Answer {
     version: u32,
     checked: Vec<&'static str>,
+    #[serde(serialize_with = "worded")]
     findings: Vec<Finding>,
 }
 
@@ -285,7 +286,7 @@ impl Check {
 #[cfg(all(test, unix))]
 mod tests {
     use clap::Parser as _;
-    use sanitizer::Severity;
+    use sanitizer::Conflict;
 
     use super::*;
 
@@ -301,26 +302,16 @@ mod tests {
     /// `transpose` comes to its error long after `banks`, `first` has none, `coalescing` has a warning, and `spaces` and
     /// `latency` fail for another reason.
     fn run(family: &str) -> io::Result<Command> {
-        let (after, severity, code) = match family {
-            "transpose" => ("0.3", Some(Severity::Error), "1"),
-            "banks" => ("0", Some(Severity::Error), "1"),
-            "coalescing" => ("0", Some(Severity::Warning), "0"),
+        let (after, how, code) = match family {
+            "transpose" => ("0.3", Some(Conflict::Unordered), "1"),
+            "banks" => ("0", Some(Conflict::Unordered), "1"),
+            "coalescing" => ("0", Some(Conflict::Equal), "0"),
             "spaces" => ("0.3", None, "1"),
             "latency" => ("0", None, "1"),
             _ => ("0", None, "0"),
         };
-        let finding = severity.map(|severity| Finding {
-            check: sanitizer::Check::Race,
-            severity,
-            message: "race in shared memory".into(),
-            kernel: family.to_owned(),
-            object: None,
-            sites: Vec::new(),
-            help: "put a barrier between the two".into(),
-            count: 1,
-            host: None,
-            seed: None,
-        });
+        let finding = how
+            .map(|how| Finding { kernel: family.to_owned(), ..Finding::new(sanitizer::Kind::Race { how }) });
         let mut run = Command::new("sh");
         run.args(["-c", RUN, "sh"]).env("AFTER", after).env("CODE", code);
         run.env("REPORT", sanitizer::render(finding.as_slice(), sanitizer::Format::Json));

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use virtual_gpu::Opcode;
-use virtual_gpu::observer::{Operands, Register};
+use virtual_gpu::observer::{CollectiveKind, Operands, Operation, Register};
 
 use crate::flow::{self, Value, all_of};
 use crate::reached::lanes;
@@ -65,10 +64,10 @@ impl WarpRegisters {
     }
 }
 
-/// A vote: its result is undefined where another value of an undefined predicate would change it.
-pub fn vote(
+/// The lanes' values together: the result of a vote is undefined where another value of an undefined predicate would change it.
+pub fn exchange(
     warp: &mut WarpRegisters,
-    opcode: &Opcode,
+    kind: CollectiveKind,
     all: u32,
     writes: &[Register],
     operands: &Operands<'_>,
@@ -80,15 +79,10 @@ pub fn vote(
         open |= (predicate >> lane & 1) << lane;
         sure |= u32::from(holds && predicate >> lane & 1 == 0) << lane;
     }
-    let undefined = match opcode
-        .modifiers
-        .iter()
-        .map(|word| word.as_str())
-        .find(|word| matches!(*word, "ballot" | "any" | "all" | "uni"))
-    {
-        Some("ballot") => u128::from(open),
-        Some("any") if sure != 0 => 0,
-        Some("all") if sure | open != all => 0,
+    let undefined = match kind {
+        CollectiveKind::Ballot => u128::from(open),
+        CollectiveKind::VoteAny if sure != 0 => 0,
+        CollectiveKind::VoteAll if sure | open != all => 0,
         _ => u128::MAX,
     };
     for &register in writes {
@@ -99,7 +93,7 @@ pub fn vote(
 /// An instruction that works in each lane by itself.
 pub fn lane_by_lane(
     warp: &mut WarpRegisters,
-    opcode: &Opcode,
+    operation: Operation<'_>,
     all: u32,
     reads: &[Register],
     writes: &[Register],
@@ -122,7 +116,7 @@ pub fn lane_by_lane(
         if beside.iter().any(|&register| warp.bits(register, lane) != 0) {
             results.extend(writes.iter().map(|_| u128::MAX));
         } else {
-            flow::flow(opcode, &values, writes, &mut results);
+            flow::flow(operation, &values, writes, &mut results);
         }
         for (&register, &undefined) in writes.iter().zip(&results) {
             warp.set_bits(register, lane, undefined & all_of(register));

@@ -2,8 +2,8 @@
 
 use virtual_gpu::observer::{Access, AccessKind, Named, Register};
 
-use super::Decides;
 use super::registers::WarpRegisters;
+use crate::kind::Decides;
 use crate::reached::{Reached, lanes};
 use crate::written::Written;
 

@@ -2,36 +2,21 @@
 
 use virtual_gpu::observer::{Access, AsyncEvent, At, Carrier, Entered, MemorySpace, Operands, Register};
 
-use super::{BlockInit, Decides};
-use crate::checks::Check;
-use crate::finding::Severity;
+use super::BlockInit;
+use crate::finding::{Action, Finding};
+use crate::kind::{Decides, Kind};
 use crate::reached::Reached;
-use crate::report::{Reporter, Told};
+use crate::report::Reporter;
 use crate::tool::Tool;
-
-const WRITE_FIRST: &str = "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read";
-/// A value in a register may have come by a shuffle.
-const WRITE_FIRST_OR_TAKE_PART: &str = "write the memory first: from the host, by an earlier kernel, or before the barrier that \
-    comes before the read; of a shuffle, read from a lane that executes it";
 
 impl Reporter {
     /// An undefined value decides something for these lanes; `place` is what an access reaches.
     pub fn undefined(&mut self, at: At, place: Option<(MemorySpace, u64)>, decides: Decides, lanes: u32) {
-        let kind = match decides {
-            Decides::Address => "a value that was never written is used as an address",
-            Decides::Guard => "a value that was never written decides a branch",
-            Decides::Atomic => "an atomic operation meets a value that was never written",
-            Decides::Print => "a value that was never written is printed",
-        };
-        self.note(Check::Init, kind, [at.pc, at.pc], |reporter| Told {
-            severity: Severity::Error,
-            message: kind.to_owned(),
+        let kind = Kind::Undefined { decides };
+        self.note_at(at.pc, kind, |reporter, finding| Finding {
             object: place.map(|(space, address)| reporter.accessed(at.pc, space, address)),
-            sites: vec![reporter.here("use", At { lanes, ..at })],
-            help: match decides {
-                Decides::Atomic | Decides::Print => WRITE_FIRST,
-                Decides::Address | Decides::Guard => WRITE_FIRST_OR_TAKE_PART,
-            },
+            sites: vec![reporter.here(Action::Use, At { lanes, ..at })],
+            ..finding
         });
     }
 }

@@ -78,8 +78,7 @@ impl Tool for BlockRaces {
         reporter: &mut Reporter,
     ) {
         if self.products.follows(at.warp)
-            && let Some(opcode) = reporter.launched.code.opcode(at.pc)
-            && self.products.looks(at.warp, opcode, reads, writes)
+            && self.products.looks(at.warp, reporter.launched.code.operation(at.pc), reads, writes)
         {
             reporter.result_too_early(at);
         }

@@ -56,7 +56,7 @@ fn run(checks: &str, body: &str, launch: Launch) -> (Vec<Finding>, Option<Error>
 }
 
 fn of(findings: &[Finding], check: Check) -> Vec<&Finding> {
-    findings.iter().filter(|finding| finding.check == check).collect()
+    findings.iter().filter(|finding| finding.check() == check).collect()
 }
 
 /// The last warp reads beyond the buffer, and all threads store to one place.
@@ -67,7 +67,7 @@ fn both_the_access_and_the_race_are_told() {
     let (findings, ended, _) = run("all", BOTH, Launch::new(1, 96));
     let [outside] = of(&findings, Check::Memory)[..] else { panic!("{findings:#?}") };
     assert_eq!(outside.count, 32, "{outside:#?}");
-    assert!(outside.message.contains("skipped, and the launch went on"), "{outside:#?}");
+    assert!(outside.message().contains("skipped, and the launch went on"), "{outside:#?}");
     assert!(!of(&findings, Check::Race).is_empty(), "{findings:#?}");
     // As on a device, the launch has failed.
     assert!(ended.is_some_and(|error| error.cuda_code() == 700));
@@ -76,8 +76,8 @@ fn both_the_access_and_the_race_are_told() {
 #[test]
 fn a_race_is_told_where_nothing_else_is_asked_for() {
     let (findings, ended, _) = run("race", BOTH, Launch::new(1, 96));
-    assert!(findings.iter().all(|finding| finding.check == Check::Race), "{findings:#?}");
-    assert!(findings.iter().any(|finding| finding.severity == Severity::Error) && ended.is_some());
+    assert!(findings.iter().all(|finding| finding.check() == Check::Race), "{findings:#?}");
+    assert!(findings.iter().any(|finding| finding.severity() == Severity::Error) && ended.is_some());
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn other_blocks_and_other_spaces_go_on() {
                 ld.shared.u32 %r3, [%r1+8192]; ld.global.u64 %rd3, [%rd1+1]; bra.uni end;\n\
                 other: st.global.u32 [%rd1], %r1;\nend:";
     let (findings, ..) = run("all", body, Launch::new(2, 64));
-    let messages: Vec<&str> =
-        of(&findings, Check::Memory).iter().map(|finding| finding.message.as_str()).collect();
+    let messages: Vec<String> =
+        of(&findings, Check::Memory).iter().map(|finding| finding.message()).collect();
     assert!(messages.iter().any(|message| message.contains("shared load")), "{messages:?}");
     assert!(messages.iter().any(|message| message.contains("misaligned address")), "{messages:?}");
     assert!(!of(&findings, Check::Race).is_empty(), "{findings:#?}");
@@ -133,7 +133,7 @@ fn an_address_that_is_made_of_what_was_not_loaded_is_left_out_too() {
         let body = format!("ld.global.u32 %r2, [%rd2+8192];\n{body}\n{store}");
         let (findings, _, words) = run("all", &body, Launch::new(1, 64));
         let [outside] = &findings[..] else { panic!("{way}: {findings:#?}") };
-        assert_eq!((outside.check, outside.count), (Check::Memory, 64), "{way}");
+        assert_eq!((outside.check(), outside.count), (Check::Memory, 64), "{way}");
         assert_eq!(words[512], 0, "{way}");
     }
 }
@@ -189,8 +189,8 @@ fn copies_images_and_matrices_are_left_out_too() {
         let (findings, ended, words) = run("all", &body, Launch::new(1, 64));
         let [outside] = of(&findings, Check::Memory)[..] else { panic!("{what}: {findings:#?}") };
         assert_eq!(outside.count, count, "{outside:#?}");
-        assert!(outside.message.contains(what), "{outside:#?}");
-        assert!(outside.message.contains("skipped, and the launch went on"), "{outside:#?}");
+        assert!(outside.message().contains(what), "{outside:#?}");
+        assert!(outside.message().contains("skipped, and the launch went on"), "{outside:#?}");
         assert!(!of(&findings, Check::Race).is_empty(), "{what}: the race behind it, {findings:#?}");
         assert!(of(&findings, Check::Init).is_empty(), "{what}: {findings:#?}");
         assert!(of(&findings, Check::Barrier).is_empty(), "{what}: {findings:#?}");
@@ -204,7 +204,7 @@ fn a_trap_is_the_program_s_own_end() {
     let body = "setp.eq.u32 %p1, %r1, 3; @%p1 trap; st.global.u32 [%rd1], %r1;";
     let (findings, ended, _) = run("memory", body, Launch::new(1, 64));
     let [trap] = &findings[..] else { panic!("{findings:#?}") };
-    assert!(trap.message == "trap" && ended.is_some_and(|error| error.cuda_code() == 719), "{trap:#?}");
+    assert!(trap.message() == "trap" && ended.is_some_and(|error| error.cuda_code() == 719), "{trap:#?}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn an_undefined_address_is_told_wherever_it_leads() {
     let body = "mov.u32 %r2, s; ld.shared.u32 %r3, [%r2]; cvt.u64.u32 %rd3, %r3; add.u64 %rd3, %rd1, %rd3;\n\
                 ld.global.u32 %r4, [%rd3+8192];";
     let (findings, ..) = run("all", body, Launch::new(1, 1));
-    let checks: Vec<Check> = findings.iter().map(|finding| finding.check).collect();
+    let checks: Vec<Check> = findings.iter().map(|finding| finding.check()).collect();
     assert!(checks.contains(&Check::Init) && checks.contains(&Check::Memory), "{findings:#?}");
 }
 
@@ -230,6 +230,6 @@ fn a_launch_that_goes_wrong_without_end_is_ended() {
     let body = "again: st.global.u32 [%rd1+8192], %r1; bra again;";
     let (findings, ended, _) = run("all", body, Launch::new(1, 1));
     let [finding] = &findings[..] else { panic!("{findings:#?}") };
-    assert!(finding.message.ends_with("ended after 100000 such accesses"), "{finding:#?}");
+    assert!(finding.message().ends_with("ended after 100000 such accesses"), "{finding:#?}");
     assert!(finding.count == 100_000 && ended.is_some_and(|error| error.cuda_code() == 700));
 }

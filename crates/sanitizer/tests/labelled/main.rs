@@ -130,11 +130,14 @@ impl<'a> Labelled<'a> {
             sanitizer.host_read(buffers[1], BYTES);
         }
         let findings = sanitizer.findings();
-        let told = findings.into_iter().filter(|finding| finding.severity != Severity::Note);
+        let told = findings.into_iter().filter(|finding| finding.severity() != Severity::Note);
         told.map(|finding| {
             let sites =
                 finding.sites.iter().map(|site| (site.what.clone(), site.ptx_line, site.block, site.thread));
-            (finding.check, format!("{} (seed {seed:?}) {:?}", finding.message, sites.collect::<Vec<_>>()))
+            (
+                finding.check(),
+                format!("{} (seed {seed:?}) {:?}", finding.message(), sites.collect::<Vec<_>>()),
+            )
         })
         .collect()
     }

@@ -167,7 +167,7 @@ impl Case {
             gpu.memory().write(buffer, &[0; 4096]).unwrap();
             let kernel = gpu.load(&ptx).unwrap_or_else(|error| panic!("{error}\n{ptx}")).kernel("k").unwrap();
             gpu.launch(&kernel, &launch, &buffer.to_le_bytes(), &mut sanitizer.launch()).unwrap();
-            sanitizer.findings().iter().any(|finding| finding.check == Check::Race)
+            sanitizer.findings().iter().any(|finding| finding.check() == Check::Race)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a report says of a kernel: one finding for a pair of the user's lines, with what mends all of it.
 
 use gpu_model::chips::H200;
-use sanitizer::{Checks, Finding, Sanitizer, Severity};
+use sanitizer::{Action, Checks, Finding, Sanitizer, Severity};
 use virtual_gpu::{Error, Gpu, Launch, Options};
 
 /// What is found in a kernel whose buffer of 1024 zeros is at `%rd1`, its thread's element at `%rd2`, and whose thread is
@@ -56,7 +56,10 @@ fn an_update_by_several_threads_needs_an_atomic() {
     let body = format!(".loc 1 7 3\n{}", add.repeat(4));
     for launch in [Launch::new(1, 32), Launch::new(1, 128), Launch::new(4, 1), Launch::new(4, 128)] {
         let finding = one(found(&body, launch));
-        assert!(finding.help.contains("atomicAdd") && finding.severity == Severity::Error, "{finding:#?}");
+        assert!(
+            finding.help().contains("atomicAdd") && finding.severity() == Severity::Error,
+            "{finding:#?}"
+        );
         assert!(finding.count > 1, "{finding:#?}");
         let [later, earlier] = &finding.sites[..] else { panic!("{finding:#?}") };
         assert_ne!((later.block, later.thread), (earlier.block, earlier.thread));
@@ -70,10 +73,10 @@ fn a_missing_barrier_needs_a_barrier_of_all_that_race() {
                 ld.shared.u32 %r4, [%r2+4]; ld.shared.u32 %r5, [%r2]; add.u32 %r4, %r4, %r5; st.shared.u32 [%r2], %r4;";
     let initial = "st.shared.u32 [%r2], %r1; bar.sync 0;\n";
     let finding = one(found(&format!("{initial}{body}"), Launch::new(1, 64)));
-    assert!(finding.help.contains("sync_threads") && finding.count > 60, "{finding:#?}");
+    assert!(finding.help().contains("sync_threads") && finding.count > 60, "{finding:#?}");
     // One warp alone needs less.
     let finding = one(found(&format!("{initial}{body}"), Launch::new(1, 32)));
-    assert!(finding.help.contains("sync_warp"), "{finding:#?}");
+    assert!(finding.help().contains("sync_warp"), "{finding:#?}");
 }
 
 /// Each thread updates its element, and then its neighbour's: a barrier between the two is as likely to be missing as atomics.
@@ -88,7 +91,10 @@ fn two_lines_that_update_one_place_may_need_a_barrier_or_atomics() {
         .filter(|finding| finding.sites.iter().map(|site| site.frames[0].line).sum::<u32>() == 19)
         .collect();
     let [finding] = &between[..] else { panic!("{findings:#?}") };
-    assert!(finding.help.contains("meet between the two") && finding.help.contains("atomic"), "{finding:#?}");
+    assert!(
+        finding.help().contains("meet between the two") && finding.help().contains("atomic"),
+        "{finding:#?}"
+    );
 }
 
 /// Bytes before a buffer are its own, however far the next object below is.
@@ -103,9 +109,9 @@ fn an_access_before_a_buffer_names_it() {
 fn a_volatile_store_is_called_so() {
     let body = ".loc 1 7 3\nst.volatile.global.u32 [%rd1], %r1;\n.loc 1 8 3\nld.global.u32 %r4, [%rd1];";
     let findings = found(body, Launch::new(2, 1));
-    let what: Vec<&str> =
-        findings.iter().flat_map(|finding| &finding.sites).map(|site| &*site.what).collect();
-    assert!(what.contains(&"volatile write") && !what.contains(&"atomic write"), "{findings:#?}");
+    let what: Vec<Action> =
+        findings.iter().flat_map(|finding| &finding.sites).map(|site| site.what).collect();
+    assert!(what.contains(&Action::VolatileWrite) && !what.contains(&Action::AtomicWrite), "{findings:#?}");
 }
 
 #[test]
@@ -130,7 +136,7 @@ fn what_comes_back_undefined_names_who_left_it() {
     let finding = one(found(body, Launch::new(1, 32)));
     assert_eq!(finding.kernel, "k");
     let [site] = &finding.sites[..] else { panic!("{finding:#?}") };
-    assert_eq!((site.frames[0].line, &*site.what), (8, "write of a value that was never written"));
+    assert_eq!((site.frames[0].line, site.what), (8, Action::UndefinedWrite));
 }
 
 #[test]
@@ -147,8 +153,8 @@ fn a_barrier_that_a_part_of_a_warp_does_not_see_tells_the_rule_of_its_target() {
                 .loc 1 8 3\nbar.sync 0;\nend:";
     for (target, rule) in [(90, "since compute capability 7.0"), (61, "before compute capability 7.0")] {
         let finding = one(found_for(target, body, Launch::new(1, 64), 1));
-        assert_eq!(finding.severity, Severity::Warning);
-        assert!(finding.help.starts_with(rule), "{finding:#?}");
+        assert_eq!(finding.severity(), Severity::Warning);
+        assert!(finding.help().starts_with(rule), "{finding:#?}");
         // The whole warp ends, or the barrier names its threads.
         let whole = body.replace("48", "32");
         assert_eq!(found_for(target, &whole, Launch::new(1, 64), 1), []);
@@ -164,7 +170,7 @@ fn a_race_on_one_instruction_is_not_cured_by_a_barrier() {
     {
         let finding = one(found(body, launch));
         assert!(
-            finding.help.contains("its own element") && !finding.help.contains("sync_threads"),
+            finding.help().contains("its own element") && !finding.help().contains("sync_threads"),
             "{finding:#?}"
         );
     }
@@ -181,19 +187,19 @@ fn a_race_between_rounds_of_a_loop_may_need_a_barrier() {
     };
     let finding = one(found(&rounds("st.shared.u32 [%r2], %r1;"), Launch::new(1, 64)));
     assert!(
-        finding.help.contains("its own element") && finding.help.contains("sync_threads"),
+        finding.help().contains("its own element") && finding.help().contains("sync_threads"),
         "{finding:#?}"
     );
     let update = "ld.shared.u32 %r4, [%r2]; add.u32 %r4, %r4, 1; st.shared.u32 [%r2], %r4;";
     let finding = one(found(&rounds(update), Launch::new(1, 64)));
-    assert!(finding.help.contains("atomicAdd") && finding.help.contains("sync_threads"), "{finding:#?}");
+    assert!(finding.help().contains("atomicAdd") && finding.help().contains("sync_threads"), "{finding:#?}");
 }
 
 #[test]
 fn an_atomic_of_too_narrow_a_scope_is_told_its_scope() {
     let body = ".loc 1 7 3\nred.relaxed.cta.global.add.u32 [%rd1], 1;";
     let finding = one(found(body, Launch::new(4, 1)));
-    assert!(finding.help.contains("block scope (`.cta`)"), "{finding:#?}");
+    assert!(finding.help().contains("block scope (`.cta`)"), "{finding:#?}");
 }
 
 /// Line 0 is the compiler's for what it moved: the nearest line of the same function counts, and not the kernel's before.
@@ -233,11 +239,12 @@ fn an_access_to_freed_memory_names_it() {
     sanitizer.host_freed(freed);
     let kernel = gpu.load(text).unwrap().kernel("k").unwrap();
     gpu.launch(&kernel, &Launch::new(1, 1), &freed.to_le_bytes(), &mut sanitizer.launch()).unwrap_err();
-    let found = sanitizer.findings().into_iter().find(|finding| finding.message.contains("illegal address"));
+    let found =
+        sanitizer.findings().into_iter().find(|finding| finding.message().contains("illegal address"));
     let finding = found.unwrap();
     assert!(
-        finding.message.contains("8 bytes into an allocation of 4096 bytes that was freed"),
+        finding.message().contains("8 bytes into an allocation of 4096 bytes that was freed"),
         "{finding:#?}"
     );
-    assert!(finding.help.contains("free the memory when"), "{finding:#?}");
+    assert!(finding.help().contains("free the memory when"), "{finding:#?}");
 }

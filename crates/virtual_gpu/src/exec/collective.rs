@@ -88,7 +88,7 @@ pub(super) fn park<O: BlockObserver>(
         let same = sharing(&masks, left, mask);
         let strangers = same & !mask;
         if strangers != 0 {
-            let kind = FaultKind::IllegalInstruction(format!(
+            let kind = FaultKind::IllegalSync(format!(
                 "the member mask {mask:#010x} leaves out lanes that execute the instruction: {strangers:#010x}"
             ));
             return Err(raise(kind, strangers));

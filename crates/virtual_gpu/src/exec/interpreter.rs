@@ -330,7 +330,7 @@ pub(super) fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32,
     if id < 16 {
         Ok(id)
     } else {
-        Err(raise(FaultKind::IllegalInstruction(format!("barrier {id}: there are 16")), active))
+        Err(raise(FaultKind::IllegalSync(format!("barrier {id}: there are 16")), active))
     }
 }
 

@@ -81,7 +81,7 @@ impl Barrier {
 }
 
 fn refuse(why: String, lane: usize) -> Box<Raise> {
-    raise(FaultKind::IllegalInstruction(why), 1 << lane)
+    raise(FaultKind::IllegalSync(why), 1 << lane)
 }
 
 /// A barrier in shared memory, for one lane.

@@ -8,6 +8,7 @@ pub(crate) mod exchange;
 pub(crate) mod extension;
 pub(crate) mod matrix;
 pub(crate) mod op;
+pub(crate) mod operation;
 mod paths;
 pub(crate) mod print;
 pub(crate) mod program;

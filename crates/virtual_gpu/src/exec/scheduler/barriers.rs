@@ -177,5 +177,5 @@ fn barrier_op<'a>(launch: &LaunchContext<'a>, group: &Group) -> Option<&'a Barri
 
 fn bad_count(threads: u32, lanes: u32) -> Box<Raise> {
     let why = format!("a barrier for {threads} threads: the number must be a multiple of 32");
-    raise(FaultKind::IllegalInstruction(why), lanes & lanes_of(lanes).next().map_or(0, |i| 1 << i))
+    raise(FaultKind::IllegalSync(why), lanes & lanes_of(lanes).next().map_or(0, |i| 1 << i))
 }

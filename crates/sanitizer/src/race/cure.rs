@@ -3,13 +3,13 @@
 use virtual_gpu::Code;
 use virtual_gpu::observer::MemorySpace;
 
+use crate::cure::Cure;
 use crate::finding::user_frame;
 use crate::launched::Launched;
-use crate::mend::Mend;
 use crate::shadow::{Clash, Race, Stamp};
 
 /// What mends a race.
-pub fn mend(race: &Race, space: MemorySpace, launched: &Launched) -> Mend {
+pub fn cure(race: &Race, space: MemorySpace, launched: &Launched) -> Cure {
     let Race { earlier, later, clash, .. } = race;
     let code = &*launched.code;
     let both_write = earlier.writes() && later.writes();
@@ -20,33 +20,33 @@ pub fn mend(race: &Race, space: MemorySpace, launched: &Launched) -> Mend {
     let one_block = earlier.block == later.block;
     let one_warp = one_block && earlier.warp() == later.warp();
     match clash {
-        Clash::NoProxyFence => Mend::Proxy,
-        Clash::Stale => Mend::Coherent,
+        Clash::NoProxyFence => Cure::Proxy,
+        Clash::Stale => Cure::Coherent,
         _ if earlier.is_asynchronous() => {
             if earlier.writes() {
-                Mend::Land
+                Cure::Land
             } else {
-                Mend::Read
+                Cure::Read
             }
         }
-        Clash::NoAcquire => Mend::Acquire,
-        _ if !one_block && narrow => Mend::Scope,
+        Clash::NoAcquire => Cure::Acquire,
+        _ if !one_block && narrow => Cure::Scope,
         _ if updates(race, code) => match both_write && !is_one_line(race, code) {
-            true => Mend::AtomicOrBarrier,
-            false if one_block && launched.repeats(later.pc) => Mend::AtomicOrRounds,
-            false => Mend::Atomic,
+            true => Cure::AtomicOrBarrier,
+            false if one_block && launched.repeats(later.pc) => Cure::AtomicOrRounds,
+            false => Cure::Atomic,
         },
-        Clash::Luck => Mend::Order,
-        Clash::Equal if one_warp && earlier.pc == later.pc => Mend::OneLane,
-        Clash::Equal => Mend::OneThread,
+        Clash::Luck => Cure::Order,
+        Clash::Equal if one_warp && earlier.pc == later.pc => Cure::OneLane,
+        Clash::Equal => Cure::OneThread,
         _ if both_write && is_one_line(race, code) => match one_block && in_rounds() {
-            true => Mend::OwnPlaceOrRounds,
-            false => Mend::OwnPlace,
+            true => Cure::OwnPlaceOrRounds,
+            false => Cure::OwnPlace,
         },
-        _ if !one_block && space == MemorySpace::Shared => Mend::Cluster,
-        _ if !one_block => Mend::Grid,
-        _ if one_warp => Mend::Warp,
-        _ => Mend::Block,
+        _ if !one_block && space == MemorySpace::Shared => Cure::Cluster,
+        _ if !one_block => Cure::Grid,
+        _ if one_warp => Cure::Warp,
+        _ => Cure::Block,
     }
 }
 
