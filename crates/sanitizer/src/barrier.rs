@@ -45,6 +45,8 @@ pub enum Wrong {
         thread: u32,
         /// Its last access.
         last: u32,
+        /// Where it ended.
+        exit: u32,
     },
     /// A lane executes a warp barrier whose mask leaves it out.
     NotMember {
@@ -67,6 +69,8 @@ pub struct BlockBarriers {
     last: Vec<u32>,
     together: Vec<u32>,
     apart: Vec<u32>,
+    /// By thread: where it ended.
+    exits: Vec<u32>,
     /// Lanes that have come to a barrier of all threads.
     came: Vec<u32>,
     /// The last accesses of threads that have ended, each with one such thread.
@@ -93,6 +97,7 @@ impl BlockBarriers {
             last: vec![0; alive.len() * 32],
             together: vec![0; alive.len()],
             apart: vec![0; alive.len()],
+            exits: vec![0; alive.len() * 32],
             came: vec![0; alive.len()],
             alive,
             ended: HashMap::new(),
@@ -136,6 +141,7 @@ impl BlockBarriers {
         }
         for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
+            self.exits[thread as usize] = at.pc;
             self.ended.entry(self.last(thread)).or_insert(thread);
         }
     }
@@ -182,7 +188,7 @@ impl BlockBarriers {
             (0, _) | (_, 0) => None,
             (ended, _) => {
                 let thread = warp as u32 * 32 + ended.trailing_zeros();
-                Some(Wrong::Parted { thread, last: self.last(thread) })
+                Some(Wrong::Parted { thread, last: self.last(thread), exit: self.exits[thread as usize] })
             }
         })
     }
@@ -250,9 +256,13 @@ impl Reporter {
                 (Kind::Mismatched, Some((Action::Barrier, other, warp * 32 + lanes.trailing_zeros() % 32)))
             }
             Wrong::WentRound { thread, last } => (Kind::Bypassed, Some((Action::Bypass, last, thread))),
-            Wrong::Parted { thread, last } => {
-                let target = self.launched.code.target();
-                (Kind::EarlyReturn { target }, Some((Action::End, last, thread)))
+            Wrong::Parted { thread, last, exit } => {
+                let code = &self.launched.code;
+                let other = match code.early_exit(last, exit, at.pc) {
+                    Some(leaves) => (Action::Return, leaves, thread),
+                    None => (Action::End, last, thread),
+                };
+                (Kind::EarlyReturn { target: code.target() }, Some(other))
             }
         };
         self.note_at(at.pc, kind, |reporter, finding| {
@@ -321,10 +331,10 @@ mod tests {
         barriers.ended(at(1, 0xFF));
         assert_eq!(barriers.wrong_at(at(0, !0), barrier(0, 0, true), &code), None);
         let parted = barriers.wrong_at(at(0, !0), leave, &code);
-        assert_eq!(parted, Some(Wrong::Parted { thread: 32, last: 0 }));
+        assert_eq!(parted, Some(Wrong::Parted { thread: 32, last: 0, exit: 0 }));
         assert_eq!(barriers.wrong_at(at(0, !0), barrier(1, 64, true), &code), None);
         let counted = BlockBarrier { step: BarrierStep::Leave, ..barrier(1, 64, true) };
-        assert_eq!(barriers.wrong_at(at(0, !0), counted, &code), None, "it is for so many threads");
+        assert_eq!(barriers.wrong_at(at(0, !0), counted, &code), None, "it is for that number of threads");
     }
 
     #[test]

@@ -124,7 +124,7 @@ struct Clock {
     narrow: Option<Snapshot>,
     wide: Option<Snapshot>,
     /// What others had fenced for the whole device before a barrier at which they met.
-    heard: Option<Arc<Known>>,
+    acquired: Option<Arc<Known>>,
     /// What its last fence between the proxies covers.
     proxied: Option<Snapshot>,
 }
@@ -141,24 +141,24 @@ pub struct Clocks {
     compared: Compared,
 }
 
-/// What threads bring to a meeting.
+/// What threads bring to a sync_object.
 #[derive(Debug)]
 pub struct Meet {
     known: Known,
     last: Option<Arc<Known>>,
-    heard: Option<Known>,
-    last_heard: Option<Arc<Known>>,
+    acquired: Option<Known>,
+    last_acquired: Option<Arc<Known>>,
 }
 
 /// What they take away from it.
 #[derive(Debug, Clone)]
 pub struct Met {
     known: Arc<Known>,
-    heard: Option<Arc<Known>>,
+    acquired: Option<Arc<Known>>,
 }
 
 impl Clocks {
-    /// Clocks of a block at its start: nobody knows of anybody. Warps are whole here, and of a lane beyond the block's threads
+    /// Clocks of a block at its start: no thread knows of another. Warps are whole here, and of a lane beyond the block's threads
     /// everybody knows, since it does nothing: who asks for all lanes of a warp asks for it, too.
     pub fn new(block: u32, threads: usize) -> Self {
         let mut own = vec![0; threads];
@@ -170,7 +170,7 @@ impl Clocks {
             pending: Pending::default(),
             narrow: None,
             wide: None,
-            heard: None,
+            acquired: None,
             proxied: None,
         };
         let (steps, floors, compared) = (vec![1; threads], vec![0; threads], Compared::default());
@@ -282,7 +282,7 @@ impl Clocks {
     #[inline]
     pub fn has_fenced(&self, thread: u32) -> bool {
         let clock = &self.clocks[thread as usize];
-        clock.narrow.is_some() || clock.heard.is_some()
+        clock.narrow.is_some() || clock.acquired.is_some()
     }
 
     /// Puts what a relaxed write passes on.
@@ -291,8 +291,8 @@ impl Clocks {
         if let Some(snapshot) = if wide { &clock.wide } else { &clock.narrow } {
             to.put(snapshot);
         }
-        if let Some(heard) = &clock.heard {
-            to.put_known(self.block, heard);
+        if let Some(acquired) = &clock.acquired {
+            to.put_known(self.block, acquired);
         }
     }
 
@@ -328,7 +328,7 @@ impl Clocks {
     /// Lanes of a warp exchange values: what one of them has come to know of other warps counts for all, since they go
     /// on from what it saw. Cooperative groups rely on that: one lane waits for the other warps and tells its own by a
     /// shuffle. What the lanes themselves have done is not ordered.
-    pub fn hear(&mut self, threads: impl Iterator<Item = u32> + Clone) {
+    pub fn exchange(&mut self, threads: impl Iterator<Item = u32> + Clone) {
         let mut knowns = threads.clone().map(|thread| &self.clocks[thread as usize].known);
         let Some(first) = knowns.next() else { return };
         let mut last = first;
@@ -354,13 +354,13 @@ impl Clocks {
         }
     }
 
-    /// An empty meeting.
+    /// An empty sync_object.
     pub fn meet(&self) -> Meet {
         let known = Known { own: vec![0; self.clocks.len()].into(), floor: 0, others: Arc::default() };
-        Meet { known, last: None, heard: None, last_heard: None }
+        Meet { known, last: None, acquired: None, last_acquired: None }
     }
 
-    /// The thread comes to a meeting with what it knows. What it read before counts from here on.
+    /// The thread comes to a sync_object with what it knows. What it read before counts from here on.
     pub fn arrive(&mut self, thread: u32, meet: &mut Meet) {
         for pending in self.clocks[thread as usize].pending.take(true) {
             self.learn(thread, &pending);
@@ -373,32 +373,32 @@ impl Clocks {
         }
         meet.known.own[thread as usize] = self.steps[thread as usize];
         self.steps[thread as usize] += 1;
-        if clock.wide.is_none() && clock.heard.is_none() {
+        if clock.wide.is_none() && clock.acquired.is_none() {
             return;
         }
-        let heard =
-            meet.heard.get_or_insert_with(|| Known { own: vec![0; threads].into(), ..Known::default() });
+        let acquired =
+            meet.acquired.get_or_insert_with(|| Known { own: vec![0; threads].into(), ..Known::default() });
         if let Some(snapshot) = &clock.wide {
-            heard.join(&snapshot.known);
-            let slot = &mut heard.own[thread as usize];
+            acquired.join(&snapshot.known);
+            let slot = &mut acquired.own[thread as usize];
             *slot = (*slot).max(snapshot.step);
         }
-        if let Some(known) = &clock.heard
-            && !meet.last_heard.as_ref().is_some_and(|last| Arc::ptr_eq(last, known))
+        if let Some(known) = &clock.acquired
+            && !meet.last_acquired.as_ref().is_some_and(|last| Arc::ptr_eq(last, known))
         {
-            heard.join(known);
-            meet.last_heard = Some(known.clone());
+            acquired.join(known);
+            meet.last_acquired = Some(known.clone());
         }
     }
 
-    /// The thread leaves a meeting to which it came.
+    /// The thread leaves a sync_object to which it came.
     #[inline]
     pub fn leave(&mut self, thread: u32, met: &Met) {
         let clock = &mut self.clocks[thread as usize];
         clock.known = met.known.clone();
         self.floors[thread as usize] = met.known.floor;
-        if met.heard.is_some() {
-            clock.heard = met.heard.clone();
+        if met.acquired.is_some() {
+            clock.acquired = met.acquired.clone();
         }
     }
 }
@@ -406,7 +406,7 @@ impl Clocks {
 impl Meet {
     /// All have come.
     pub fn over(self) -> Met {
-        Met { known: self.known.settle(), heard: self.heard.map(Known::settle) }
+        Met { known: self.known.settle(), acquired: self.acquired.map(Known::settle) }
     }
 }
 
@@ -470,9 +470,9 @@ mod tests {
     }
 
     fn meet(clocks: &mut Clocks, threads: impl Iterator<Item = u32> + Clone) {
-        let mut meeting = clocks.meet();
-        threads.clone().for_each(|thread| clocks.arrive(thread, &mut meeting));
-        let met = meeting.over();
+        let mut sync_object = clocks.meet();
+        threads.clone().for_each(|thread| clocks.arrive(thread, &mut sync_object));
+        let met = sync_object.over();
         threads.for_each(|thread| clocks.leave(thread, &met));
     }
 
@@ -498,7 +498,7 @@ mod tests {
         second.read_of(1, &mut atomic, true, true);
         assert!(second.knows(1, 0, 3, written));
         assert!(!second.knows(2, 0, 3, written), "only the thread that read it knows");
-        assert!(!second.knows(1, 0, 2, 1), "thread 2 of block 0 met nobody");
+        assert!(!second.knows(1, 0, 2, 1), "thread 2 of block 0 met no other");
     }
 
     /// Whatever is kept of what was asked for and put in, a reader learns what everybody put in before, and no more.

@@ -1,4 +1,4 @@
-//! Asynchronous copies that have been started and that nobody has waited for.
+//! Asynchronous copies that are under way.
 
 use std::collections::HashMap;
 

@@ -18,6 +18,7 @@ pub enum Cure {
     OwnPlace,
     OwnPlaceOrRounds,
     Scope,
+    FenceScope,
     Land,
     Read,
     Proxy,

@@ -49,6 +49,9 @@ actions! {
     AtomicWrite "atomic write"
     VolatileRead "volatile read"
     VolatileWrite "volatile write"
+    UnwrittenRead "read of memory that was never written"
+    UnsetRegister "first use of a variable that was never set"
+    AbsentLane "shuffle from a lane that does not execute it"
     UndefinedWrite "write of a value that was never written"
     NearbyWrite "latest write beside it"
     StoreOfAddress "stored the address"
@@ -63,6 +66,7 @@ actions! {
     Wait "wait"
     Barrier "barrier"
     Bypass "went around it"
+    Return "returned here"
     End "ended after this"
 }
 
@@ -159,6 +163,40 @@ pub struct Object {
     pub allocated: Option<HostSite>,
 }
 
+impl Object {
+    /// Whether both are one variable, or were allocated at one place.
+    fn is(&self, other: &Self) -> bool {
+        let place = |object: &Self| match &object.allocated {
+            Some(_) => None,
+            None => object.size,
+        };
+        (&self.space, &self.name, &self.allocated, place(self))
+            == (&other.space, &other.name, &other.allocated, place(other))
+    }
+}
+
+/// A line of the source, or of a function of the PTX that has none.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Line {
+    pub file: String,
+    pub line: u32,
+}
+
+impl Line {
+    fn of(site: &Site) -> Self {
+        match site.place() {
+            Some(frame) => Line { file: frame.file.clone(), line: frame.line },
+            None => Line { file: format!("PTX of {}", site.function), line: site.ptx_line },
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
 /// Something found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -172,6 +210,9 @@ pub struct Finding {
     pub object: Option<Object>,
     /// Where: the later access first, then the earlier one.
     pub sites: Vec<Site>,
+    /// The lines of other sites that the same mistake was seen at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Vec<Line>>,
     /// Where the host's code did it, of what the host did, as far as the program's symbols tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSite>,
@@ -194,6 +235,7 @@ impl Finding {
             symbol: None,
             object: None,
             sites: Vec::new(),
+            also: Vec::new(),
             host: None,
             cure: None,
             count: 1,
@@ -216,60 +258,62 @@ impl Finding {
         self.kind.severity()
     }
 
-    /// Whether both are of one tool and one kernel, at the same lines of the user's.
-    fn is_at_same_lines(&self, other: &Self) -> bool {
-        fn lines(finding: &Finding) -> Option<Vec<(&str, u32)>> {
-            let places = finding.sites.iter().map(Site::place);
-            let mut lines: Vec<_> =
-                places.map(|place| Some((&*place?.file, place?.line))).collect::<Option<_>>()?;
-            lines.sort_unstable();
-            (!lines.is_empty()).then_some(lines)
-        }
-        self.check() == other.check()
-            && self.kernel == other.kernel
-            && lines(self).is_some_and(|mine| Some(mine) == lines(other))
+    /// The user's lines, in order; where the source has none, the PTX's.
+    fn lines(&self) -> Vec<Line> {
+        let mut lines: Vec<Line> = self.sites.iter().map(Line::of).collect();
+        lines.sort_unstable();
+        lines
     }
 
-    /// Whether both tell of the same mistake, seen another time: by another launch, or under another schedule.
+    /// Whether both tell of one mistake: of one kind, at the same lines, about the same allocation. A race is also the same
+    /// where one of its two lines is, if the same cure mends both: a missing barrier leaves many pairs of lines unordered.
     pub fn is_again(&self, other: &Self) -> bool {
-        if (self.check(), &self.kernel) != (other.check(), &other.kernel) {
+        if discriminant(&self.kind) != discriminant(&other.kind) || self.kernel != other.kernel {
             return false;
         }
-        if matches!(self.kind, Kind::WorkRace(_)) || matches!(other.kind, Kind::WorkRace(_)) {
-            return (&self.kind, &self.sites) == (&other.kind, &other.sites);
+        let (mine, others) = (self.lines(), other.lines());
+        let one_object = || match (&self.object, &other.object) {
+            (Some(object), Some(other)) => object.is(other),
+            (object, other) => object.is_none() == other.is_none(),
+        };
+        match (&self.kind, &other.kind) {
+            (Kind::InvalidAccess(access), Kind::InvalidAccess(other)) if access.why != other.why => false,
+            (Kind::Race { .. }, _) => {
+                let known = || mine.iter().chain(self.also.iter().flatten());
+                let meets = || known().any(|line| others.contains(line));
+                mine == others || self.cure == other.cure && one_object() && meets()
+            }
+            (Kind::WorkRace(work), Kind::WorkRace(other)) => work.is(other) && mine == others && one_object(),
+            // What left the value undefined is the mistake, and not each of its uses.
+            (Kind::Undefined { .. }, _) if mine.len() == 2 && others.len() == 2 => {
+                Line::of(&self.sites[1]) == Line::of(&other.sites[1]) && one_object()
+            }
+            (
+                Kind::FailedCall { function, answer, .. },
+                Kind::FailedCall { function: others_function, answer: others_answer, .. },
+            ) if self.host.is_some() => {
+                (function, answer, &self.host) == (others_function, others_answer, &other.host)
+            }
+            _ if !mine.is_empty() => mine == others && one_object(),
+            (Kind::Leak, _) => one_object(),
+            _ if self.host.is_some() => self.host == other.host,
+            _ => self.kind == other.kind && one_object(),
         }
-        if self.check() == Check::Race && self.is_at_same_lines(other) {
-            return true;
-        }
-        fn name(finding: &Finding) -> Option<(Option<&String>, Option<u64>)> {
-            finding.object.as_ref().map(|object| (object.name.as_ref(), object.size))
-        }
-        fn allocated(finding: &Finding) -> Option<&HostSite> {
-            finding.object.as_ref()?.allocated.as_ref()
-        }
-        // Without source lines, those of the PTX tell them apart.
-        fn places(finding: &Finding) -> impl Iterator<Item = (&[Frame], &str, u32)> {
-            finding.sites.iter().map(|site| match site.frames.is_empty() {
-                true => (&[][..], &*site.function, site.ptx_line),
-                false => (&*site.frames, "", 0),
-            })
-        }
-        self.severity() == other.severity()
-            && name(self) == name(other)
-            && places(self).eq(places(other))
-            // Without a place in a kernel only what happened and the host's lines do.
-            && (!self.sites.is_empty()
-                || (&self.kind, &self.host, allocated(self)) == (&other.kind, &other.host, allocated(other)))
     }
 
     /// Counts another that tells of the same, keeps the graver of the two, and advises what mends both.
     pub fn take_in(&mut self, mut other: Finding) {
-        let count = self.count + other.count;
-        let cure = self.cure.max(other.cure);
+        let (count, cure) = (self.count + other.count, self.cure.max(other.cure));
         if other.severity() > self.severity() {
             std::mem::swap(self, &mut other);
         }
         (self.count, self.cure) = (count, cure);
+        let own = self.lines();
+        for lines in std::iter::once(other.lines()).chain(other.also) {
+            if lines != own && !self.also.contains(&lines) {
+                self.also.push(lines);
+            }
+        }
     }
 }
 
@@ -338,19 +382,10 @@ impl Findings {
         }
     }
 
-    /// The findings, in the order in which they came, one for a pair of the user's lines: a compiler copies a line as often
-    /// as it unrolls the loop around it, and what one barrier would mend is often both kinds of a race.
+    /// The findings, in the order in which they came.
     pub fn into_vec(self) -> Vec<Finding> {
-        let mut told: Vec<Finding> = Vec::new();
-        for (_, finding) in self.list {
-            let alike = |known: &Finding| {
-                finding.check() == Check::Race || discriminant(&known.kind) == discriminant(&finding.kind)
-            };
-            match told.iter_mut().find(|known| alike(known) && known.is_at_same_lines(&finding)) {
-                Some(known) => known.take_in(finding),
-                None => told.push(finding),
-            }
-        }
+        let mut told = Vec::new();
+        self.list.into_iter().for_each(|(_, finding)| add(&mut told, finding));
         told
     }
 }
@@ -373,6 +408,17 @@ mod tests {
         Finding { kernel: "k".into(), sites: vec![site(frame.clone()), site(frame)], count: 2, ..finding }
     }
 
+    fn shared(name: &str) -> Object {
+        Object {
+            space: "shared".into(),
+            name: Some(name.into()),
+            size: Some(64),
+            offset: 0,
+            element: None,
+            allocated: None,
+        }
+    }
+
     fn race(cure: Cure, how: Conflict, line: u32) -> Finding {
         at_line(Finding { cure: Some(cure), ..Finding::new(Kind::Race { how }) }, line)
     }
@@ -387,6 +433,47 @@ mod tests {
         let [first, second] = &all[..] else { panic!("{all:#?}") };
         assert_eq!((first.count, first.severity()), (6, Severity::Error));
         assert_eq!((first.cure, second.cure), (Some(Cure::Block), Some(Cure::Warp)));
+    }
+
+    #[test]
+    fn one_missing_barrier_is_one_finding_with_all_its_lines() {
+        let between = |first: u32, second: u32, name: &str, cure| {
+            let mut finding = race(cure, Conflict::Unordered, first);
+            finding.sites[1].frames[0].line = second;
+            finding.object = Some(shared(name));
+            finding
+        };
+        let mut all = Vec::new();
+        add(&mut all, between(7, 7, "s", Cure::Warp));
+        add(&mut all, between(7, 8, "s", Cure::Warp));
+        add(&mut all, between(9, 8, "s", Cure::Warp));
+        add(&mut all, between(8, 9, "s", Cure::Warp));
+        add(&mut all, between(7, 9, "t", Cure::Warp));
+        add(&mut all, between(7, 10, "s", Cure::Atomic));
+        let [first, ..] = &all[..] else { panic!("{all:#?}") };
+        assert_eq!((all.len(), first.count), (3, 8), "{all:#?}");
+        let also: Vec<Vec<u32>> =
+            first.also.iter().map(|lines| lines.iter().map(|line| line.line).collect()).collect();
+        assert_eq!(also, [[7, 8], [8, 9]], "{all:#?}");
+    }
+
+    #[test]
+    fn buffers_of_one_place_are_one_mistake() {
+        let allocated = |line| HostSite { function: None, file: Some("my/main.rs".into()), line };
+        let leak = |line, size| {
+            let object = Object {
+                space: "global".into(),
+                allocated: Some(allocated(line)),
+                size: Some(size),
+                ..shared("s")
+            };
+            Finding { object: Some(object), ..Finding::new(Kind::Leak) }
+        };
+        let mut all = Vec::new();
+        for (line, size) in [(7, 4), (7, 8), (8, 4)] {
+            add(&mut all, leak(line, size));
+        }
+        assert_eq!(all.iter().map(|leak| leak.count).collect::<Vec<_>>(), [2, 1]);
     }
 
     #[test]

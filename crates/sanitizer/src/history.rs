@@ -3,17 +3,17 @@
 
 use crate::clock::Clocks;
 use crate::copies::Bulk;
-use crate::meeting::Meeting;
 use crate::numbered::Numbered;
 use crate::outstanding::Outstanding;
 use crate::pending_race::{PendingRace, Polled};
 use crate::shadow::{Clash, Race, Shadow, Spare, Stamp};
+use crate::sync_object::SyncObject;
 
 /// What blocks of one launch share.
 #[derive(Debug, Default)]
 pub struct GlobalRaces {
     pub shadow: Shadow,
-    pub meetings: Numbered<Meeting>,
+    pub sync_objects: Numbered<SyncObject>,
     pub pending: Vec<PendingRace>,
     pub polled: Polled,
     pub spare: Spare,
@@ -24,8 +24,8 @@ pub struct GlobalRaces {
 impl GlobalRaces {
     /// Of a launch whose shadows take their pages from `spare`.
     pub fn new(spare: Spare) -> Self {
-        let (shadow, meetings) = (Shadow::of_global(spare.clone()), Numbered::default());
-        GlobalRaces { shadow, meetings, spare, ..GlobalRaces::default() }
+        let (shadow, sync_objects) = (Shadow::of_global(spare.clone()), Numbered::default());
+        GlobalRaces { shadow, sync_objects, spare, ..GlobalRaces::default() }
     }
 
     /// Races that nothing has explained until the end of the launch.
@@ -45,7 +45,7 @@ impl GlobalRaces {
 #[derive(Debug)]
 pub struct SharedRaces {
     pub shadow: Shadow,
-    pub meetings: Numbered<Meeting>,
+    pub sync_objects: Numbered<SyncObject>,
     pub outstanding: Outstanding,
     /// Bulk copies into it that are under way.
     pub bulk: Vec<Bulk>,
@@ -58,7 +58,7 @@ impl SharedRaces {
     pub fn new(spare: Spare) -> Self {
         SharedRaces {
             shadow: Shadow::of_shared(spare),
-            meetings: Numbered::default(),
+            sync_objects: Numbered::default(),
             outstanding: Outstanding::default(),
             bulk: Vec::new(),
             left: 0,

@@ -11,6 +11,7 @@
 //! are not looked at.
 
 mod memory;
+mod origin;
 mod registers;
 mod touch;
 mod watch;
@@ -32,8 +33,11 @@ use crate::kind::Decides;
 use crate::reached::{Reached, lanes};
 use crate::watched::Watched;
 use crate::written::{PAGE, Storer, Written};
+pub use origin::Origin;
+use origin::Unwritten;
 use registers::{WarpRegisters, exchange, lane_by_lane};
 use touch::touch;
+pub use watch::Whence;
 
 /// The initialisation check of one block.
 #[derive(Debug)]
@@ -142,7 +146,8 @@ impl BlockInit {
         reads: &[Register],
         writes: &[Register],
         operands: &Operands<'_>,
-    ) -> Option<(Decides, u32)> {
+    ) -> Option<(Decides, u32, Origin)> {
+        let here = self.here(at);
         let warp = &mut self.warps[at.warp as usize];
         warp.reads.clear();
         let undefined = reads.iter().fold(0, |all, r| all | warp.of(r.slot)) & at.lanes;
@@ -154,18 +159,33 @@ impl BlockInit {
         }
         warp.reads.extend_from_slice(reads);
         warp.reads_of = at.pc;
+        let origin = warp.origin(reads.iter().map(|register| register.slot), here);
         let operation = self.code.operation(at.pc);
         match operation {
             // These tell what they do, and which register is an address: see the implementation of `Undefined`.
             Operation::Matrix { .. } if !self.follows_only => warp.reads.clear(),
-            Operation::BranchIndexed => return Some((Decides::Guard, undefined)),
+            Operation::BranchIndexed => return Some((Decides::Guard, undefined, origin)),
             // Each lane's result is made from the values of all.
             Operation::Collective(collective) if !matches!(collective.kind, CollectiveKind::Shuffle(_)) => {
                 exchange(warp, collective.kind, at.lanes, writes, operands);
             }
             _ => lane_by_lane(warp, operation, at.lanes, reads, writes, operands),
         }
+        for register in writes {
+            if warp.of(register.slot) & at.lanes != 0 {
+                warp.came_from(register.slot, Some(origin));
+            }
+        }
         None
+    }
+
+    fn here(&self, at: At) -> Origin {
+        Origin::of_register(self.launch, self.block, at)
+    }
+
+    /// What an undefined register comes from that an instruction reads.
+    pub fn origin(&self, at: At, register: Register) -> Origin {
+        self.warps[at.warp as usize].origin([register.slot], self.here(at))
     }
 
     /// A shuffle: definedness comes from the lane that the value comes from, and there is none where that is absent.
@@ -176,6 +196,7 @@ impl BlockInit {
         value: Option<Register>,
         sources: &[u8; 32],
     ) {
+        let here = self.here(at);
         let warp = &mut self.warps[at.warp as usize];
         let from = |lane: u32| match sources[lane as usize] {
             source @ 0..32 => value.map_or(0, |value| warp.bits(value, source.into())),
@@ -184,7 +205,16 @@ impl BlockInit {
         };
         let bits: Vec<(u32, u128)> =
             lanes(at.lanes).map(|lane| (lane, from(lane))).filter(|b| b.1 != 0).collect();
+        let origin = match bits.first() {
+            Some(&(lane, _)) if sources[lane as usize] >= 32 => {
+                Origin { lane, what: Unwritten::Lane, ..here }
+            }
+            _ => warp.origin(value.map(|value| value.slot), here),
+        };
         warp.set(target.slot, at.lanes, 0);
+        if !bits.is_empty() {
+            warp.came_from(target.slot, Some(origin));
+        }
         bits.into_iter().for_each(|(lane, bits)| warp.set_bits(target, lane, bits & all_of(target)));
     }
 
@@ -200,6 +230,7 @@ impl BlockInit {
         }
         for &slot in self.code.unset(*function) {
             warp.set(slots.start + slot, at.lanes, at.lanes);
+            warp.came_from(slots.start + slot, None);
         }
         let bytes = local.end.saturating_sub(local.start);
         if bytes != 0 {
@@ -212,15 +243,25 @@ impl BlockInit {
 
     /// An argument or a result was copied, and its definedness with it.
     pub(crate) fn carried_over(&mut self, at: At, from: Carrier, to: Carrier, bytes: u32) {
+        let here = self.here(at);
         let warp = &mut self.warps[at.warp as usize];
         for lane in lanes(at.lanes) {
             let thread = at.warp * 32 + lane;
             if let (Carrier::Register(from), Carrier::Register(to)) = (from, to) {
                 let undefined = warp.bits(from, lane);
+                let origin = warp.origin([from.slot], here);
                 warp.set_bits(to, lane, undefined);
+                warp.came_from(to.slot, Some(origin));
                 continue;
             }
             let stack = self.local.entry(thread).or_insert_with(self.stack);
+            let origin = match from {
+                Carrier::Register(from) | Carrier::Part(from, _) => warp.origin([from.slot], here),
+                Carrier::Local(at) => {
+                    stack.origin(at.into(), here.of_memory(MemorySpace::Local, at.into(), lane))
+                }
+                Carrier::Device => here,
+            };
             for byte in 0..bytes {
                 let undefined = match from {
                     Carrier::Register(from) => (warp.bits(from, lane) >> (8 * byte)) as u8,
@@ -229,7 +270,13 @@ impl BlockInit {
                     Carrier::Device => 0,
                 };
                 match to {
-                    Carrier::Local(at) => stack.set_bits(u64::from(at) + u64::from(byte), undefined),
+                    Carrier::Local(at) => {
+                        let to = u64::from(at) + u64::from(byte);
+                        stack.set_bits(to, undefined);
+                        if undefined != 0 {
+                            stack.came_from(to, origin);
+                        }
+                    }
                     Carrier::Register(_) | Carrier::Part(..) => {
                         let (to, byte) = match to {
                             Carrier::Part(to, first) => (to, first + byte),
@@ -238,6 +285,9 @@ impl BlockInit {
                         };
                         let rest = if byte == 0 { 0 } else { warp.bits(to, lane) };
                         warp.set_bits(to, lane, rest | u128::from(undefined) << (8 * byte));
+                        if undefined != 0 {
+                            warp.came_from(to.slot, Some(origin));
+                        }
                     }
                     Carrier::Device => {}
                 }
@@ -261,8 +311,9 @@ impl BlockInit {
         at: At,
         access: &Access<'_>,
         reached: &Reached,
-        mut report: impl FnMut(Decides, u32),
+        mut report: impl FnMut(Decides, u32, Option<Origin>),
     ) {
+        let here = self.here(at);
         let warp = &mut self.warps[at.warp as usize];
         let exchanged = match access.kind {
             AccessKind::Atomic => self.code.exchanged(at.pc).map(|slots| access.registers.beside(slots)),
@@ -271,15 +322,19 @@ impl BlockInit {
         let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction) && exchanged.is_none();
         if warp.tainted != 0 && !warp.reads.is_empty() && warp.reads_of == at.pc {
             let data = |slot: u32| access.registers.iter().flatten().any(|r| r.slot == slot);
-            let used = warp
-                .reads
-                .iter()
-                .filter(|r| r.bytes != 0 && (atomic || access.kind == AccessKind::Load || !data(r.slot)))
-                .fold(0, |all, r| all | warp.of(r.slot));
+            let deciding = || {
+                let decides = |r: &&Register| {
+                    r.bytes != 0 && (atomic || access.kind == AccessKind::Load || !data(r.slot))
+                };
+                warp.reads.iter().filter(decides).map(|register| register.slot)
+            };
+            let used = deciding().fold(0, |all, slot| all | warp.of(slot));
             if used & access.lanes != 0 {
-                report(if atomic { Decides::Atomic } else { Decides::Address }, used & access.lanes);
+                let decides = if atomic { Decides::Atomic } else { Decides::Address };
+                report(decides, used & access.lanes, Some(warp.origin(deciding(), here)));
             }
         }
+        let mut report = |decides, lanes| report(decides, lanes, None);
         match access.space {
             MemorySpace::Param | MemorySpace::Const => {
                 if warp.tainted != 0 {
@@ -295,11 +350,12 @@ impl BlockInit {
                         end: address.saturating_add(access.bytes().into()),
                         ..*reached
                     };
-                    touch(warp, stack, 1 << lane, access, &one, None, &mut report);
+                    touch(warp, stack, 1 << lane, access, &one, (here, None), &mut report);
                 }
             }
             MemorySpace::Shared => {
-                touch(warp, &mut self.shared.hold(), access.lanes, access, reached, exchanged, &mut report);
+                let with = (here, exchanged);
+                touch(warp, &mut self.shared.hold(), access.lanes, access, reached, with, &mut report);
             }
             MemorySpace::Global => {
                 // The common case: a warp without undefined registers at memory that is written throughout.
@@ -313,7 +369,7 @@ impl BlockInit {
                 }
                 let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
                 let warp = &mut self.warps[at.warp as usize];
-                touch(warp, &mut global, access.lanes, access, reached, exchanged, &mut report);
+                touch(warp, &mut global, access.lanes, access, reached, (here, exchanged), &mut report);
                 if access.kind == AccessKind::Store {
                     global.stored(reached.low, access.width);
                     global.stored(reached.end - 1, access.width);
@@ -361,6 +417,7 @@ impl BlockInit {
         for lane in lanes(at.lanes) {
             warp.set_bits(register, lane, u128::from(undefined[lane as usize]) & all_of(register));
         }
+        warp.came_from(register.slot, None);
     }
 
     pub fn undefined_lanes(&self, at: At, register: Register) -> u32 {
@@ -403,7 +460,7 @@ mod tests {
     }
 
     fn run(init: &mut BlockInit, access: &Access<'_>) {
-        init.accessed(at(1), access, &Reached::of(access), |_, _| {
+        init.accessed(at(1), access, &Reached::of(access), |_, _, _| {
             panic!("neither a load nor a store decides anything")
         });
     }

@@ -151,6 +151,14 @@ pub struct WorkRace {
     pub why: WorkConflict,
 }
 
+impl WorkRace {
+    /// Whether both tell of the same kinds of work, on whichever streams.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let sides = |race: &Self| race.sides.clone().map(|side| (side.what, side.writes));
+        (self.between, self.why) == (other.between, other.why) && sides(self) == sides(other)
+    }
+}
+
 /// Where the two pieces of work are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use virtual_gpu::observer::LaunchInfo;
+use virtual_gpu::observer::{At, LaunchInfo};
 use virtual_gpu::{Code, SharedArray};
 
 use crate::objects::Objects;
 use crate::place::Shape;
+use crate::shadow::Stamp;
 
 #[derive(Debug)]
 pub(crate) struct Launched {
@@ -28,6 +29,8 @@ pub(crate) struct Launched {
     extents: Box<[OnceLock<Range<u64>>]>,
     /// What is known of volatile accesses, by place.
     volatile: Mutex<HashMap<u32, bool>>,
+    /// By block and warp: lanes whose latest fence, release or acquire is of block scope.
+    narrow: Mutex<HashMap<(u32, u32), u32>>,
     /// Whether a loop repeats a place.
     repeated: Mutex<HashMap<u32, bool>>,
 }
@@ -48,6 +51,7 @@ impl Launched {
             reserved: launch.reserved.clone(),
             shared: launch.shared.clone(),
             volatile: Mutex::default(),
+            narrow: Mutex::default(),
             repeated: Mutex::default(),
         }
     }
@@ -72,6 +76,22 @@ impl Launched {
     pub fn relies_on_order(&self, pc: u32) -> bool {
         let mut volatile = self.volatile.lock().unwrap_or_else(PoisonError::into_inner);
         *volatile.entry(pc).or_insert_with(|| self.code.relies_on_order(pc))
+    }
+
+    /// Lanes execute a fence, or an access that orders others.
+    pub fn fenced(&self, block: u32, at: At, wide: bool) {
+        let mut narrow = self.narrow.lock().unwrap_or_else(PoisonError::into_inner);
+        if !wide {
+            *narrow.entry((block, at.warp)).or_default() |= at.lanes;
+        } else if let Some(lanes) = narrow.get_mut(&(block, at.warp)) {
+            *lanes &= !at.lanes;
+        }
+    }
+
+    /// Whether the latest fence of a thread that made an access has block scope.
+    pub fn fences_narrowly(&self, access: &Stamp) -> bool {
+        let narrow = self.narrow.lock().unwrap_or_else(PoisonError::into_inner);
+        narrow.get(&(access.block, access.warp())).is_some_and(|lanes| lanes >> access.first() & 1 != 0)
     }
 
     /// Whether a thread may come to a place again; worked out once for a place.

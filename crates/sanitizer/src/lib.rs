@@ -19,7 +19,6 @@ mod init;
 mod kind;
 mod launched;
 mod local_pointer;
-mod meeting;
 mod memory;
 mod names;
 mod numbered;
@@ -38,6 +37,7 @@ mod report;
 mod sarif;
 mod shadow;
 mod streams;
+mod sync_object;
 mod tool;
 mod tools;
 mod transactions;
@@ -50,7 +50,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use checks::{Check, Checks, UnknownCheck, from_env};
 pub use cure::Cure;
-pub use finding::{Action, Finding, Findings, Frame, Object, Site, add};
+pub use finding::{Action, Finding, Findings, Frame, Line, Object, Site, add};
 pub use kind::{
     Between, Cause, Conflict, Decides, Invalid, InvalidAccess, Kind, Others, Severity, StreamName, Work,
     WorkConflict, WorkRace, WorkSide,
@@ -145,13 +145,7 @@ impl Sanitizer {
 
     fn note(&self, finding: Finding) {
         self.told.fetch_add(1, Ordering::Relaxed);
-        let mut report = self.report();
-        // A copy of other bytes is another finding.
-        let same = |known: &&mut Finding| known.kind == finding.kind && known.is_again(&finding);
-        match report.iter_mut().find(same) {
-            Some(known) => known.take_in(finding),
-            None => report.push(finding),
-        }
+        finding::add(&mut self.report(), finding);
     }
 
     /// The host allocated memory; what is in it is undefined. `name` for variables of a module, which are defined.
@@ -202,7 +196,7 @@ impl Sanitizer {
         self.note(Finding { object, host: Calls::here().site(), ..Finding::new(kind) });
     }
 
-    /// A stream was given memory in its turn: who uses it on another must come after that.
+    /// A stream was given memory in its turn: uses on other streams must come after that.
     pub fn stream_took(&self, address: u64, bytes: u64) {
         streams::bytes(Work::Allocation, address, bytes, true);
     }
@@ -321,7 +315,7 @@ impl Sanitizer {
     }
 }
 
-/// The store that left something undefined, or that wrote beside what nobody wrote.
+/// The store of an undefined value, or the latest one beside what was never written.
 fn store(launched: &Launched, storer: &Storer, undefined: bool) -> Site {
     let what = if undefined { Action::UndefinedWrite } else { Action::NearbyWrite };
     let (block, thread) =

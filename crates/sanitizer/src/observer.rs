@@ -15,6 +15,7 @@ use crate::checks::{Check, Checks};
 use crate::cluster::{Renaming, Teams, named, renamed};
 use crate::finding::{self, Finding, Findings};
 use crate::history::GlobalRaces;
+use crate::init::Whence;
 use crate::kind::{Decides, Kind};
 use crate::launched::Launched;
 use crate::memory;
@@ -322,9 +323,11 @@ impl Undefined for BlockCheck {
     }
 
     fn is_address(&mut self, at: At, register: Register) {
-        let undefined = self.tools.init.as_ref().map_or(0, |init| init.undefined_lanes(at, register));
+        let Some(init) = &self.tools.init else { return };
+        let undefined = init.undefined_lanes(at, register);
         if undefined != 0 {
-            self.reporter.undefined(at, None, Decides::Address, undefined);
+            let whence = Whence::Read(init.origin(at, register));
+            self.reporter.undefined(at, whence, Decides::Address, undefined);
         }
     }
 }

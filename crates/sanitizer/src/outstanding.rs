@@ -1,8 +1,8 @@
 //! Shared memory that asynchronous instructions may still read: the sources of bulk copies out of it, and the operands of
-//! `wgmma`, until somebody has waited for their group; and the global memory that bulk copies may still write.
+//! `wgmma`, until their group is awaited; and the global memory that bulk copies may still write.
 //!
 //! The operands of a product have been read when one warp of the warpgroup has waited. Who writes there must be ordered
-//! behind such a wait, so these are kept until somebody is.
+//! behind such a wait, so these are kept until one is.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -58,7 +58,7 @@ struct Done {
     waits: Vec<(u32, [Step; 32])>,
 }
 
-/// Products whose operands nobody has overwritten since; of more the oldest are forgotten.
+/// The most finished products to keep until their operands are overwritten; of more the oldest are forgotten.
 const MOST_DONE: usize = 256;
 
 /// What shared memory may still be read for.

@@ -39,7 +39,7 @@ impl PendingRace {
     pub fn of(at: At, space: MemorySpace, race: Race) -> Option<Self> {
         let Race { earlier, later, clash, .. } = race;
         let pending = |reader| PendingRace { at, block: later.block, space, race, reader };
-        if clash == Clash::Luck && !(earlier.is_update() || later.is_update()) {
+        if clash == Clash::OrderDependent && !(earlier.is_update() || later.is_update()) {
             return Some(pending(None));
         }
         let (reader, store) = if later.writes() { (earlier, later) } else { (later, earlier) };

@@ -1,8 +1,8 @@
 //! What lanes go on with in place of values that they could not load.
 //!
 //! An access that goes wrong is skipped, and what it would have loaded is zero, so that loops over it end. It means nothing all
-//! the same, and an access whose address is made from it would land anywhere: such accesses are skipped, too, and nobody is told
-//! of them. Which values these are is followed as the initialisation check follows undefined ones, in a launch in which
+//! the same, and an access whose address is made from it would land anywhere: such accesses are skipped, too, without a
+//! finding. Which values these are is followed as the initialisation check follows undefined ones, in a launch in which
 //! something was skipped and in no other.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,7 +18,7 @@ use crate::reached::Reached;
 use crate::watched::Watched;
 use crate::written::Written;
 
-/// So many accesses of a launch are skipped; the next one ends it.
+/// The most accesses of a launch that are skipped; the next one ends it.
 pub(crate) const MOST: u32 = 100_000;
 
 /// What the blocks of one launch share.
@@ -107,7 +107,7 @@ impl Poison {
             self.begin();
         }
         if let Some(values) = &mut self.values {
-            values.accessed(at, access, reached, |_, _| {});
+            values.accessed(at, access, reached, |_, _, _| {});
         }
     }
 

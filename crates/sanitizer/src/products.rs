@@ -1,4 +1,4 @@
-//! Registers that a `wgmma` still writes: its result may be looked at when somebody has waited for its group, and not before.
+//! Registers that a `wgmma` still writes: its result may be read once its group is awaited.
 //!
 //! Compilers copy such registers to and fro, and give them to the next product; neither looks at them. A store to a thread's
 //! own stack, which code without optimisation makes of each, is such a copy, too.

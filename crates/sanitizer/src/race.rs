@@ -1,7 +1,7 @@
 //! The race check: two accesses to one byte, one of them a write, that nothing orders.
 //!
-//! Order comes from block barriers, `bar.warp.sync`, a fence before an atomic or volatile write whose location somebody
-//! reads and then fences, `mbarrier`s, and waits for asynchronous copies. Votes and shuffles order nothing. Scopes count:
+//! Order comes from block barriers, `bar.warp.sync`, a fence before an atomic or volatile write whose location another
+//! thread reads and then fences, `mbarrier`s, and waits for asynchronous copies. Votes and shuffles order nothing. Scopes count:
 //! a block fence orders nothing for another block.
 
 mod asynchronous;
@@ -20,22 +20,24 @@ use crate::clock::{Clocks, Step};
 use crate::cluster::{self, Member, Shared};
 use crate::copies::Copies;
 use crate::history::{GlobalRaces, SharedRaces};
-use crate::meeting::meet;
+use crate::launched::Launched;
 use crate::pending_race::{self, PendingRace};
 use crate::products::Products;
 use crate::reached::{Reached, lanes, words};
 use crate::shadow::{Asking, Clash, Race, Shadow, Stamp, Touch, words_of};
+use crate::sync_object::synchronise;
 use crate::watched::Watched;
 use asynchronous::Issue;
 use order::Barrier;
 
-/// Stands for a value that nobody looked at: no two are the same.
+/// Stands for an unknown value: no two are the same.
 static UNKNOWN: AtomicU32 = AtomicU32::new(0x5EED_0000);
 
 /// The race check of one block.
 #[derive(Debug)]
 pub struct BlockRaces {
     block: u32,
+    launched: Arc<Launched>,
     /// Its rank, in a cluster.
     rank: Option<u32>,
     clocks: Clocks,
@@ -67,6 +69,7 @@ impl BlockRaces {
         };
         BlockRaces {
             block,
+            launched: watched.launched.clone(),
             rank,
             clocks,
             shared,
@@ -91,7 +94,7 @@ impl BlockRaces {
         at: At,
         access: &Access<'_>,
         reached: &Reached,
-        lucky: bool,
+        order_dependent: bool,
         mut report: impl FnMut(Race),
     ) {
         if !matches!(access.space, MemorySpace::Shared | MemorySpace::Global) {
@@ -104,11 +107,11 @@ impl BlockRaces {
             wide: access.scope >= Scope::Cluster,
             system: access.scope == Scope::System,
             volatile: access.order == Order::Volatile && !atomic,
-            lucky,
+            order_dependent,
             non_coherent: access.non_coherent && access.kind == AccessKind::Load,
             ..Touch::default()
         };
-        if touch.volatile && !touch.write && !lucky && self.flags.len() < MOST_FLAGS {
+        if touch.volatile && !touch.write && !order_dependent && self.flags.len() < MOST_FLAGS {
             let read = lanes(access.lanes).map(|lane| (at.warp * 32 + lane, access.addresses[lane as usize]));
             self.flags.extend(read);
             let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,6 +129,9 @@ impl BlockRaces {
         if let Some(global) = &mut global {
             let orders = !matches!(access.order, Order::Weak | Order::Relaxed | Order::Volatile);
             global.orders_devices |= orders && touch.system;
+            if orders {
+                self.launched.fenced(self.block, at, touch.wide);
+            }
         }
         let mut shared = self.shared.hold();
         let shared = &mut *shared;
@@ -143,11 +149,11 @@ impl BlockRaces {
             }
         }
         if touch.strong {
-            let meetings = match &mut global {
-                Some(global) => &mut global.meetings,
-                None => &mut shared.meetings,
+            let sync_objects = match &mut global {
+                Some(global) => &mut global.sync_objects,
+                None => &mut shared.sync_objects,
             };
-            meet(self.block, &mut self.clocks, meetings, at, access);
+            synchronise(self.block, &mut self.clocks, sync_objects, at, access);
         }
         let shadow = match &mut global {
             Some(global) => &mut global.shadow,
@@ -217,7 +223,7 @@ impl BlockRaces {
                 // Who waited for a flag to change comes after the one who changed it.
                 let waited = || self.flags.contains(&(thread, address));
                 if let Some((earlier, clash)) = found
-                    && (clash != Clash::Luck || !waited())
+                    && (clash != Clash::OrderDependent || !waited())
                 {
                     let race = Race { address: word * 4, earlier, later: asking.stamp, clash };
                     match PendingRace::of(at, access.space, race) {
@@ -293,8 +299,8 @@ impl BlockRaces {
         words(address, bytes).for_each(|(word, _)| global.shadow.forget(word));
     }
 
-    /// Lanes have ended. When all of the block's have, its shared memory is gone, and nobody of the cluster may have
-    /// something to do with it any more: those accesses by other blocks that no thread of this one knew to be over.
+    /// Lanes have ended. When all of the block's have, its shared memory is gone, and no block of the cluster may use
+    /// it any more: those accesses by other blocks that no thread of this one knew to be over.
     fn ended(&mut self, at: At) -> Vec<Stamp> {
         self.alive = self.alive.saturating_sub(at.lanes.count_ones());
         let (0, Some(rank)) = (self.alive, self.rank) else { return Vec::new() };

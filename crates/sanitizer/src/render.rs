@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::{Serialize, Serializer};
 
 use crate::checks::Check;
-use crate::finding::{Finding, Site};
+use crate::finding::{Finding, Line, Site};
 use crate::kind::{Invalid, InvalidAccess, Kind, Severity};
 use crate::sarif::sarif;
 
@@ -103,6 +103,7 @@ fn text(findings: &[Finding]) -> String {
         for site in &finding.sites {
             write_site(&mut out, site);
         }
+        write_also(&mut out, finding);
         if finding.count > 1 {
             let _ = writeln!(out, "  seen {} times", finding.count);
         }
@@ -148,6 +149,23 @@ fn write_site(out: &mut String, site: &Site) {
     }
     for frame in outside.iter().skip(1) {
         let _ = writeln!(out, "    inlined at {}:{}:{}", frame.file, frame.line, frame.column);
+    }
+}
+
+/// The other lines of the same mistake. Those in the file of the first are told by their numbers.
+fn write_also(out: &mut String, finding: &Finding) {
+    const MOST: usize = 8;
+    let file = finding.sites.first().and_then(Site::place).map(|frame| frame.file.as_str());
+    let name = |line: &Line| match file == Some(line.file.as_str()) {
+        true => line.line.to_string(),
+        false => line.to_string(),
+    };
+    let named = |lines: &Vec<Line>| lines.iter().map(name).collect::<Vec<_>>().join(" and ");
+    let also: Vec<String> = finding.also.iter().take(MOST).map(named).collect();
+    if !also.is_empty() {
+        let rest = finding.also.len() - also.len();
+        let rest = if rest > 0 { format!(", and at {rest} others") } else { String::new() };
+        let _ = writeln!(out, "  also at lines {}{rest}", also.join(", "));
     }
 }
 

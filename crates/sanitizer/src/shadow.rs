@@ -377,7 +377,7 @@ impl Shadow {
                 return None;
             }
             // Threads may all set a flag to one value.
-            if same && clash == Clash::Luck && !(old.is_update() || stamp.is_update()) {
+            if same && clash == Clash::OrderDependent && !(old.is_update() || stamp.is_update()) {
                 return None;
             }
             let equal = same && !(old.is_strong() || old.is_asynchronous() || stamp.is_strong());
@@ -442,7 +442,8 @@ impl Shadow {
         if at.more != 0 {
             for (old, was) in &self.more[at.more as usize - 1] {
                 let same = (value ^ was) & mask_of(old.bytes() & stamp.bytes()) == 0;
-                let clash = |old| asking.clash(old, shared).filter(|clash| *clash != Clash::Luck || !same);
+                let clash =
+                    |old| asking.clash(old, shared).filter(|clash| *clash != Clash::OrderDependent || !same);
                 found = found.or_else(|| clash(old).map(|clash| (*old, clash)));
             }
         }

@@ -238,18 +238,18 @@ fn compare(done: &Done, earlier: &Done, objects: &Objects, found: &mut Vec<Findi
     let pairs = || done.touched.iter().flat_map(|a| earlier.touched.iter().map(move |b| (a, b)));
     let apart = done.work.is_apart_from(&earlier.work);
     let all = |how: How| pairs().map(|(a, b)| clash(a, b, how)).collect::<Vec<_>>();
-    let mut clashes = all(How { apart, deaf: false });
-    let talk = clashes.iter().any(|clash| matches!(clash, Clash::Talk));
-    if talk {
+    let mut clashes = all(How { apart, ignores_flags: false });
+    let synchronised = clashes.iter().any(|clash| matches!(clash, Clash::Synchronised));
+    if synchronised {
         if !(apart && [done, earlier].into_iter().any(Done::lacks_fences)) {
             return;
         }
-        clashes = all(How { apart, deaf: true });
+        clashes = all(How { apart, ignores_flags: true });
     }
     for ((a, b), clash) in pairs().zip(clashes) {
         if let Clash::Race(race) = clash {
             let object = objects.global(race.address);
-            found.push(finding((&done.work, a), (&earlier.work, b), object, race, talk));
+            found.push(finding((&done.work, a), (&earlier.work, b), object, race, synchronised));
         }
     }
 }
@@ -268,7 +268,7 @@ type SideOf = (bool, Option<Stamp>);
 enum Clash {
     Nothing,
     /// Both use a place as a flag.
-    Talk,
+    Synchronised,
     Race(Unordered),
 }
 
@@ -326,7 +326,7 @@ struct How {
     /// They ran on different devices.
     apart: bool,
     /// Flags that they have for each other order nothing.
-    deaf: bool,
+    ignores_flags: bool,
 }
 
 fn clash(a: &Touched, b: &Touched, how: How) -> Clash {
@@ -379,8 +379,8 @@ fn between(a: &Shadow, b: &Shadow, how: How) -> Clash {
                 let meet = !how.apart || x.reaches_devices() && y.reaches_devices();
                 if x.is_strong() && y.is_strong() && meet {
                     // Two that only add to a place need no order; one that waits for the other has it.
-                    if !(how.deaf || x.writes() && y.writes()) {
-                        return Clash::Talk;
+                    if !(how.ignores_flags || x.writes() && y.writes()) {
+                        return Clash::Synchronised;
                     }
                     continue;
                 }
@@ -423,10 +423,10 @@ fn with_bytes(
                     continue;
                 }
                 if stamp.is_strong() && write {
-                    if how.deaf {
+                    if how.ignores_flags {
                         continue;
                     }
-                    return Clash::Talk;
+                    return Clash::Synchronised;
                 }
                 let equal = write && same_bytes(value, word, stamp.bytes() & mask);
                 clashes.add(at * 4, [(stamp.writes(), Some(stamp)), (write, None)], equal);
@@ -438,13 +438,13 @@ fn with_bytes(
     clashes.over()
 }
 
-/// `talk`: the two have flags for each other, and not the fences.
+/// `synchronised`: the two have flags for each other, and not the fences.
 fn finding(
     later: (&Issued, &Touched),
     earlier: (&Issued, &Touched),
     object: Object,
     race: Unordered,
-    talk: bool,
+    synchronised: bool,
 ) -> Finding {
     let devices = later.0.is_apart_from(earlier.0);
     let side = |(work, touched): (&Issued, &Touched), writes: bool| WorkSide {
@@ -478,7 +478,7 @@ fn finding(
         sides: [side(later, race.sides[0].0), side(earlier, race.sides[1].0)],
         why: match race {
             Unordered { narrow: true, .. } => WorkConflict::NarrowScope,
-            _ if talk => WorkConflict::NoSystemFence,
+            _ if synchronised => WorkConflict::NoSystemFence,
             Unordered { equal: true, .. } => WorkConflict::Equal,
             _ => WorkConflict::Unordered,
         },
@@ -497,8 +497,8 @@ mod tests {
     use crate::clock::Clocks;
     use crate::shadow::{Asking, Spare, Touch};
 
-    const BESIDE: How = How { apart: false, deaf: false };
-    const APART: How = How { apart: true, deaf: false };
+    const BESIDE: How = How { apart: false, ignores_flags: false };
+    const APART: How = How { apart: true, ignores_flags: false };
 
     /// The shadow of a launch in which one thread stored to word 5.
     fn stored(value: u32, bytes: u8) -> Shadow {
@@ -512,7 +512,7 @@ mod tests {
     fn kind(clash: Clash) -> &'static str {
         match clash {
             Clash::Nothing => "nothing",
-            Clash::Talk => "talk",
+            Clash::Synchronised => "synchronised",
             Clash::Race(Unordered { equal: true, .. }) => "equal",
             Clash::Race(_) => "race",
         }

@@ -3,7 +3,7 @@
 mod cure;
 mod race;
 
-use crate::finding::Finding;
+use crate::finding::{Action, Finding};
 use crate::kind::{Cause, Decides, Invalid, InvalidAccess, Kind, Others};
 
 impl Finding {
@@ -133,13 +133,16 @@ impl Finding {
             Kind::EndedBlock => {
                 "let the blocks of the cluster meet behind the last such access, before any of them ends"
             }
-            Kind::Undefined { decides: Decides::Atomic | Decides::Print } => {
-                "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read"
-            }
-            Kind::Undefined { decides: Decides::Address | Decides::Guard } => {
-                "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the read; \
-                 of a shuffle, read from a lane that executes it"
-            }
+            Kind::Undefined { .. } => match self.sites.get(1).map(|site| site.what) {
+                Some(Action::UnsetRegister) => "give the variable a value on every way to that line",
+                Some(Action::AbsentLane) => {
+                    "let every lane that is read from execute the shuffle, or read from one that does"
+                }
+                _ => {
+                    "write the memory first: from the host, by an earlier kernel, or before the barrier that comes before the \
+                     read"
+                }
+            },
             Kind::UndefinedCopy { padding: true } => {
                 "nothing reads padding; give the structure a named field there if the bytes must be the same each time"
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::init::Origin;
 use crate::launched::Launched;
 use crate::numbered::Numbered;
 
@@ -44,7 +45,7 @@ pub struct Written {
     /// Ranges of pages that were spoken of as a whole, by their first, each with its end and whether it was written. Pages
     /// within are made when a part of them is touched: a program may allocate more than it uses.
     regions: BTreeMap<u64, (u64, bool)>,
-    /// Pages that nobody has spoken of count as written: of global memory, what the host allocated is tracked, and a
+    /// Pages that were never set count as written: of global memory, what the host allocated is tracked, and a
     /// module's own variables are not.
     unknown_is_written: bool,
     /// Of bytes that do not count as written: the bits that are undefined, where these are not all.
@@ -53,6 +54,8 @@ pub struct Written {
     launches: Vec<Arc<Launched>>,
     /// Who stored values that were never written, by 64 bytes.
     left: Numbered<Storer>,
+    /// What undefined values come from that were stored, by 4 bytes.
+    origins: Numbered<Origin>,
     /// Counts the times that something ceased to count as written.
     unset: Arc<AtomicU64>,
 }
@@ -149,6 +152,7 @@ impl Written {
             }
             // What a store leaves undefined is told of behind this.
             self.left.retain(|at, _| !(address..end).contains(&(at * 64)));
+            self.origins.retain(|at, _| !(address..end).contains(&(at * 4)));
         }
         let mut at = address;
         while at < end {
@@ -212,6 +216,21 @@ impl Written {
         let left = self.left.get(&(address / 64)).copied();
         let storer = left.or_else(|| self.page(address / PAGE)?.storer)?;
         Some((self.launches[storer.launch as usize].clone(), storer, left.is_some()))
+    }
+
+    /// An undefined value is stored there that comes from this.
+    pub fn came_from(&mut self, address: u64, origin: Origin) {
+        /// More are not kept: the load tells of itself.
+        const MOST: usize = 1 << 16;
+        if self.origins.len() < MOST {
+            self.origins.insert(address / 4, origin);
+        }
+    }
+
+    /// What an undefined value that a launch reads comes from: the read itself, if no other one of the launch is known.
+    pub fn origin(&self, address: u64, read: Origin) -> Origin {
+        let stored = self.origins.get(&(address / 4));
+        stored.copied().filter(|origin| origin.launch == read.launch).unwrap_or(read)
     }
 
     /// A kernel stores elements of `width` bytes around an address.
@@ -354,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_nobody_touches_takes_no_pages() {
+    fn untouched_memory_takes_no_pages() {
         const WHOLE: u64 = 128 << 30;
         let mut written = Written::of_global();
         written.set(24, WHOLE, false);

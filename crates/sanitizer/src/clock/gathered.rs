@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Blocks, Known, Snapshot, covers, join_steps};
 
-/// Knowledge that lies in a memory location (an atomic, an `mbarrier`) for whoever reads it, from any block.
+/// Knowledge that lies in a memory location (an atomic, an `mbarrier`) for its readers of any block.
 ///
 /// Where all threads of a grid count at one place, each asks and adds in turn. What one adds is most often its own step alone,
 /// so what was last asked for and last put in is kept, and only what is new is looked at: the cost must not grow with the blocks

@@ -54,7 +54,7 @@ impl BlockInit {
         self.bulk_written(at, space, &part, reduces).then_some((space, part.address))
     }
 
-    /// Memory holds what nobody wrote.
+    /// Memory becomes undefined.
     pub fn forget(&mut self, space: MemorySpace, address: u64, bytes: u32) {
         self.with_memory(space, address, |written, address| written.set(address, bytes.into(), false));
     }

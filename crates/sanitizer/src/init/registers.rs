@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use virtual_gpu::observer::{CollectiveKind, Operands, Operation, Register};
 
+use super::origin::Origin;
 use crate::flow::{self, Value, all_of};
 use crate::reached::lanes;
 
@@ -16,6 +17,8 @@ pub struct WarpRegisters {
     pub tainted: u32,
     /// Which bits, where not all of them.
     partly: HashMap<(u32, u32), u128>,
+    /// By slot, where it is undefined: what the value comes from. Of registers that start undefined, nothing.
+    origins: Vec<Option<Origin>>,
     /// What the instruction at this place reads, if any of it is undefined.
     pub reads: Vec<Register>,
     pub reads_of: u32,
@@ -46,6 +49,22 @@ impl WarpRegisters {
                 self.partly.remove(&(slot, lane));
             });
         }
+    }
+
+    /// Notes what an undefined value in a register comes from.
+    pub fn came_from(&mut self, slot: u32, origin: Option<Origin>) {
+        let at = slot as usize;
+        if at >= self.origins.len() {
+            self.origins.resize(at + 1, None);
+        }
+        self.origins[at] = origin;
+    }
+
+    /// What the first undefined one of some registers comes from, if `here` reads them.
+    pub fn origin(&self, slots: impl IntoIterator<Item = u32>, here: Origin) -> Origin {
+        let undefined = |slot: &u32| self.of(*slot) != 0;
+        let slot = slots.into_iter().find(undefined);
+        slot.and_then(|slot| self.origins.get(slot as usize).copied().flatten()).unwrap_or(here)
     }
 
     /// The undefined bits of a lane's register.

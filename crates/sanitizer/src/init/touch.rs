@@ -2,6 +2,7 @@
 
 use virtual_gpu::observer::{Access, AccessKind, Named, Register};
 
+use super::origin::Origin;
 use super::registers::WarpRegisters;
 use crate::kind::Decides;
 use crate::reached::{Reached, lanes};
@@ -14,7 +15,7 @@ pub fn touch(
     mask: u32,
     access: &Access<'_>,
     reached: &Reached,
-    exchanged: Option<Named<'_>>,
+    (here, exchanged): (Origin, Option<Named<'_>>),
     report: &mut impl FnMut(Decides, u32),
 ) {
     let (width, wide) = (access.width, u64::from(access.width));
@@ -35,6 +36,8 @@ pub fn touch(
                         // A narrow value is extended by zeros.
                         let undefined = written.missing_bits(address, width);
                         warp.set_bits(register, lane, undefined);
+                        let read = here.of_memory(access.space, address, lane);
+                        warp.came_from(register.slot, Some(written.origin(address, read)));
                     }
                 }
             }
@@ -62,6 +65,10 @@ pub fn touch(
                 for (i, register) in access.registers.iter().enumerate() {
                     let to = address.wrapping_add(i as u64 * wide);
                     let missing = register.map_or(0, |register| warp.bits(register, lane));
+                    if missing != 0 {
+                        let slots = register.map(|register| register.slot);
+                        written.came_from(to, warp.origin(slots, here));
+                    }
                     for byte in 0..width {
                         written.set_bits(to.wrapping_add(byte.into()), (missing >> (8 * byte)) as u8);
                     }
@@ -73,7 +80,7 @@ pub fn touch(
                 return;
             }
             if let Some(loaded) = exchanged {
-                return exchange(warp, written, mask, access, loaded);
+                return exchange(warp, written, mask, access, (here, loaded));
             }
             for lane in lanes(mask) {
                 let address = access.addresses[lane as usize];
@@ -92,7 +99,7 @@ fn exchange(
     written: &mut Written,
     mask: u32,
     access: &Access<'_>,
-    loaded: Named<'_>,
+    (here, loaded): (Origin, Named<'_>),
 ) {
     let width = access.width;
     for lane in lanes(mask) {
@@ -107,6 +114,9 @@ fn exchange(
             if let Some(Some(register)) = loaded.next() {
                 warp.set(register.slot, 1 << lane, 0);
                 warp.set_bits(register, lane, old);
+                if old != 0 {
+                    warp.came_from(register.slot, Some(here.of_memory(access.space, address, lane)));
+                }
             }
         }
     }

@@ -2,21 +2,38 @@
 
 use virtual_gpu::observer::{Access, AsyncEvent, At, Carrier, Entered, MemorySpace, Operands, Register};
 
-use super::BlockInit;
+use super::{BlockInit, Origin, Unwritten};
 use crate::finding::{Action, Finding};
 use crate::kind::{Decides, Kind};
 use crate::reached::Reached;
 use crate::report::Reporter;
 use crate::tool::Tool;
 
+/// What an undefined value comes from, or where it lies.
+pub enum Whence {
+    Read(Origin),
+    Memory(MemorySpace, u64),
+}
+
 impl Reporter {
-    /// An undefined value decides something for these lanes; `place` is what an access reaches.
-    pub fn undefined(&mut self, at: At, place: Option<(MemorySpace, u64)>, decides: Decides, lanes: u32) {
-        let kind = Kind::Undefined { decides };
-        self.note_at(at.pc, kind, |reporter, finding| Finding {
-            object: place.map(|(space, address)| reporter.accessed(at.pc, space, address)),
-            sites: vec![reporter.here(Action::Use, At { lanes, ..at })],
-            ..finding
+    /// An undefined value decides something for these lanes.
+    pub fn undefined(&mut self, at: At, whence: Whence, decides: Decides, lanes: u32) {
+        self.note_at(at.pc, Kind::Undefined { decides }, |reporter, finding| {
+            let mut sites = vec![reporter.here(Action::Use, At { lanes, ..at })];
+            let (pc, memory) = match whence {
+                Whence::Memory(space, address) => (at.pc, Some((space, address))),
+                Whence::Read(origin) => {
+                    let (what, memory) = match origin.what {
+                        Unwritten::Memory(space, address) => (Action::UnwrittenRead, Some((space, address))),
+                        Unwritten::Register => (Action::UnsetRegister, None),
+                        Unwritten::Lane => (Action::AbsentLane, None),
+                    };
+                    sites.push(reporter.site(what, origin.pc, origin.block, origin.warp, origin.lane));
+                    (origin.pc, memory)
+                }
+            };
+            let object = memory.map(|(space, address)| reporter.accessed(pc, space, address));
+            Finding { object, sites, ..finding }
         });
     }
 }
@@ -24,14 +41,15 @@ impl Reporter {
 impl Tool for BlockInit {
     fn access(&mut self, at: At, access: &Access<'_>, reached: &Reached, reporter: &mut Reporter) {
         let first = access.addresses[(access.lanes.trailing_zeros() & 31) as usize];
-        self.accessed(at, access, reached, |decides, lanes| {
-            reporter.undefined(at, Some((access.space, first)), decides, lanes);
+        self.accessed(at, access, reached, |decides, lanes, origin| {
+            let whence = origin.map_or(Whence::Memory(access.space, first), Whence::Read);
+            reporter.undefined(at, whence, decides, lanes);
         });
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>, reporter: &mut Reporter) {
         if let Some((space, address)) = self.moved(at, event) {
-            reporter.undefined(at, Some((space, address)), Decides::Atomic, at.lanes);
+            reporter.undefined(at, Whence::Memory(space, address), Decides::Atomic, at.lanes);
         }
     }
 
@@ -39,7 +57,7 @@ impl Tool for BlockInit {
     fn guard(&mut self, at: At, predicate: Register, reporter: &mut Reporter) {
         let undefined = self.undefined_lanes(at, predicate);
         if undefined != 0 {
-            reporter.undefined(at, None, Decides::Guard, undefined);
+            reporter.undefined(at, Whence::Read(self.origin(at, predicate)), Decides::Guard, undefined);
         }
     }
 
@@ -58,9 +76,9 @@ impl Tool for BlockInit {
         reporter: &mut Reporter,
     ) {
         if self.is_tainted(at.warp)
-            && let Some((decides, lanes)) = self.executed(at, reads, writes, operands)
+            && let Some((decides, lanes, origin)) = self.executed(at, reads, writes, operands)
         {
-            reporter.undefined(at, None, decides, lanes);
+            reporter.undefined(at, Whence::Read(origin), decides, lanes);
         }
     }
 
@@ -82,7 +100,7 @@ impl Tool for BlockInit {
 
     fn printed(&mut self, at: At, space: MemorySpace, address: u64, bytes: u32, reporter: &mut Reporter) {
         if self.prints(at, space, address, bytes) {
-            reporter.undefined(at, None, Decides::Print, at.lanes);
+            reporter.undefined(at, Whence::Memory(space, address), Decides::Print, at.lanes);
         }
     }
 

@@ -1,5 +1,4 @@
-//! What goes on beside the threads: copies and products that a thread starts, that touch memory later, and that somebody has to
-//! wait for.
+//! Asynchronous copies and products: a thread starts them, they touch memory later, and they must be waited for.
 
 use std::hash::Hasher;
 use std::sync::PoisonError;
@@ -43,7 +42,7 @@ impl Source {
 }
 
 impl BlockRaces {
-    /// `cp.async`: shared memory will be written by nobody knows when, each lane's from its `source`.
+    /// `cp.async`: shared memory will be written at an unknown time, each lane's from its `source`.
     pub(super) fn copy_started(
         &mut self,
         at: At,
@@ -136,7 +135,7 @@ impl BlockRaces {
         };
         let bulk = shared.bulk.remove(at);
         land(&mut shared.shadow, &bulk.by, address, bytes);
-        shared.meetings.entry(bulk.barrier).or_default().wide.put(&bulk.passes_on);
+        shared.sync_objects.entry(bulk.barrier).or_default().wide.put(&bulk.passes_on);
     }
 
     /// The lane of `at` has issued a bulk copy out of shared memory, which may read its source later.

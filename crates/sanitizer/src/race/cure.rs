@@ -29,14 +29,19 @@ pub fn cure(race: &Race, space: MemorySpace, launched: &Launched) -> Cure {
                 Cure::Read
             }
         }
-        Clash::NoAcquire => Cure::Acquire,
         _ if !one_block && narrow => Cure::Scope,
+        Clash::NoAcquire | Clash::Unordered
+            if !one_block && [earlier, later].into_iter().any(|access| launched.fences_narrowly(access)) =>
+        {
+            Cure::FenceScope
+        }
+        Clash::NoAcquire => Cure::Acquire,
         _ if updates(race, code) => match both_write && !is_one_line(race, code) {
             true => Cure::AtomicOrBarrier,
             false if one_block && launched.repeats(later.pc) => Cure::AtomicOrRounds,
             false => Cure::Atomic,
         },
-        Clash::Luck => Cure::Order,
+        Clash::OrderDependent => Cure::Order,
         Clash::Equal if one_warp && earlier.pc == later.pc => Cure::OneLane,
         Clash::Equal => Cure::OneThread,
         _ if both_write && is_one_line(race, code) => match one_block && in_rounds() {

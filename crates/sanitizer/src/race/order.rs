@@ -25,7 +25,9 @@ pub struct Barrier {
 impl BlockRaces {
     /// A fence: what came before it may be passed on by the next atomic or volatile write.
     pub fn fenced(&mut self, at: At, scope: Scope) {
-        lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, scope >= Scope::Cluster));
+        let wide = scope >= Scope::Cluster;
+        lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, wide));
+        self.launched.fenced(self.block, at, wide);
         if scope == Scope::System {
             self.global.lock().unwrap_or_else(PoisonError::into_inner).orders_devices = true;
         }
@@ -66,7 +68,7 @@ impl BlockRaces {
 
     /// Lanes of a warp exchange values, by a shuffle or a vote.
     pub fn warp_exchanged(&mut self, at: At, members: u32) {
-        self.clocks.hear(lanes(at.lanes & members).map(|lane| at.warp * 32 + lane));
+        self.clocks.exchange(lanes(at.lanes & members).map(|lane| at.warp * 32 + lane));
     }
 
     /// Lanes leave what they know at an `mbarrier`, for who waits for this phase.
@@ -74,8 +76,8 @@ impl BlockRaces {
         let mut shared = self.shared.hold();
         for lane in lanes(at.lanes) {
             let snapshot = self.clocks.publish(at.warp * 32 + lane);
-            let meeting = shared.meetings.entry(addresses[lane as usize]).or_default();
-            meeting.phases[usize::from(parity)].put(&snapshot);
+            let sync_object = shared.sync_objects.entry(addresses[lane as usize]).or_default();
+            sync_object.phases[usize::from(parity)].put(&snapshot);
         }
     }
 
@@ -86,16 +88,21 @@ impl BlockRaces {
             return self.mbarrier_arrive(at, &[CLUSTER_BARRIER; 32], parity);
         }
         let mut shared = self.shared.hold();
-        let phase = &mut shared.meetings.entry(CLUSTER_BARRIER).or_default().phases[usize::from(parity)];
+        let phase = &mut shared.sync_objects.entry(CLUSTER_BARRIER).or_default().phases[usize::from(parity)];
         lanes(at.lanes).for_each(|lane| self.clocks.pass_on(at.warp * 32 + lane, true, phase));
     }
 
     /// Lanes have waited for the barrier of the cluster.
     pub fn cluster_complete(&mut self, at: At, parity: bool) {
         let mut shared = self.shared.hold();
-        let Some(meeting) = shared.meetings.get_mut(&CLUSTER_BARRIER) else { return };
+        let Some(sync_object) = shared.sync_objects.get_mut(&CLUSTER_BARRIER) else { return };
         for lane in lanes(at.lanes) {
-            self.clocks.read_of(at.warp * 32 + lane, &mut meeting.phases[usize::from(parity)], true, true);
+            self.clocks.read_of(
+                at.warp * 32 + lane,
+                &mut sync_object.phases[usize::from(parity)],
+                true,
+                true,
+            );
         }
     }
 
@@ -111,14 +118,14 @@ impl BlockRaces {
                 // A thread's copies come one after the other.
                 if landed.get(i + 1).is_none_or(|next| next.0 != thread) {
                     let snapshot = self.clocks.publish(thread);
-                    let meeting = shared.meetings.entry(barrier).or_default();
-                    meeting.phases[usize::from(parity)].put(&snapshot);
+                    let sync_object = shared.sync_objects.entry(barrier).or_default();
+                    sync_object.phases[usize::from(parity)].put(&snapshot);
                 }
             }
-            if let Some(meeting) = shared.meetings.get_mut(&addresses[lane as usize]) {
+            if let Some(sync_object) = shared.sync_objects.get_mut(&addresses[lane as usize]) {
                 let thread = at.warp * 32 + lane;
-                self.clocks.read_of(thread, &mut meeting.phases[usize::from(parity)], true, true);
-                self.clocks.read_of(thread, &mut meeting.wide, true, true);
+                self.clocks.read_of(thread, &mut sync_object.phases[usize::from(parity)], true, true);
+                self.clocks.read_of(thread, &mut sync_object.wide, true, true);
             }
         }
     }

@@ -33,7 +33,7 @@ impl Reporter {
             // The programming guide says what comes of it: one of the lanes' stores, and they are the same.
             Clash::Equal if same_warp && earlier.pc == later.pc => Conflict::EqualInWarp,
             Clash::Equal => Conflict::Equal,
-            Clash::Luck => Conflict::Volatile,
+            Clash::OrderDependent => Conflict::Volatile,
         };
         let cure = cure(&race, space, &self.launched);
         self.note(Key::of_race(how, cure, [later.pc, earlier.pc]), |reporter| {

@@ -13,8 +13,9 @@ use crate::tool::{BlockBarrier, Tool};
 impl Tool for BlockRaces {
     fn access(&mut self, at: At, access: &Access<'_>, reached: &Reached, reporter: &mut Reporter) {
         let atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-        let lucky = access.order == Order::Volatile && !atomic && reporter.launched.relies_on_order(at.pc);
-        self.accessed(at, access, reached, lucky, |race| reporter.race(at, access.space, race));
+        let order_dependent =
+            access.order == Order::Volatile && !atomic && reporter.launched.relies_on_order(at.pc);
+        self.accessed(at, access, reached, order_dependent, |race| reporter.race(at, access.space, race));
     }
 
     fn asynchronous(&mut self, at: At, event: &AsyncEvent<'_>, reporter: &mut Reporter) {

@@ -1,6 +1,6 @@
 //! Whether a touch of a word clashes with an earlier one.
 
-use super::stamp::{ASYNCHRONOUS, LUCKY, NON_COHERENT, STRONG, Stamp, VOLATILE, WIDE, WRITE};
+use super::stamp::{ASYNCHRONOUS, NON_COHERENT, ORDER_DEPENDENT, STRONG, Stamp, VOLATILE, WIDE, WRITE};
 use crate::clock::{Clocks, Step};
 
 /// How two accesses clash.
@@ -13,7 +13,7 @@ pub enum Clash {
     /// Nothing orders them, and both write the same.
     Equal,
     /// Both are strong, so PTX sees no race. One is volatile and right only if something orders them, and nothing does.
-    Luck,
+    OrderDependent,
     /// The memory is that of a block of the cluster that may have ended.
     Gone,
     /// A plain store, which the bulk copy or product may not see without a fence between the proxies.
@@ -25,7 +25,7 @@ pub enum Clash {
 impl Clash {
     /// Whether another clash of the same access is the better one to tell.
     pub(super) fn is_minor(self) -> bool {
-        matches!(self, Clash::Equal | Clash::Luck)
+        matches!(self, Clash::Equal | Clash::OrderDependent)
     }
 }
 
@@ -73,7 +73,7 @@ impl Asking<'_> {
             let one_warp = (earlier.block, earlier.warp()) == (later.block, later.warp());
             let in_step = shared && both & VOLATILE != 0 && one_warp;
             if !in_step {
-                return self.by_luck(earlier).then_some(Clash::Luck);
+                return self.is_order_dependent(earlier).then_some(Clash::OrderDependent);
             }
         }
         if earlier.is_asynchronous() {
@@ -101,17 +101,17 @@ impl Asking<'_> {
 
     /// Whether nothing but luck orders two strong accesses, one of them volatile: an update beside the writes of others, two
     /// volatile writes, or data that is read beside its writer.
-    fn by_luck(&self, earlier: &Stamp) -> bool {
+    fn is_order_dependent(&self, earlier: &Stamp) -> bool {
         let later = &self.stamp;
         let blind = earlier.who & later.who & WRITE != 0 && earlier.who & later.who & VOLATILE != 0;
-        if (earlier.who | later.who) & LUCKY == 0 && !blind {
+        if (earlier.who | later.who) & ORDER_DEPENDENT == 0 && !blind {
             return false;
         }
         let write = |stamp: &Stamp| stamp.who & WRITE != 0;
         let relies = match (write(earlier), write(later)) {
             (true, true) => true,
-            (true, false) => later.who & LUCKY != 0 && earlier.who & VOLATILE != 0,
-            (false, _) => earlier.who & LUCKY != 0 && later.who & VOLATILE != 0,
+            (true, false) => later.who & ORDER_DEPENDENT != 0 && earlier.who & VOLATILE != 0,
+            (false, _) => earlier.who & ORDER_DEPENDENT != 0 && later.who & VOLATILE != 0,
         };
         relies
             && [later.first(), later.last()].into_iter().any(|lane| {

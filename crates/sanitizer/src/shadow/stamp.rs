@@ -15,7 +15,7 @@ pub struct Touch {
     pub system: bool,
     /// Whether it is strong for being `volatile`.
     pub volatile: bool,
-    /// Whether an asynchronous copy does it, at a time nobody knows until somebody has waited for it.
+    /// Whether an asynchronous copy does it, at a time that is not known until it is awaited.
     pub asynchronous: bool,
     /// Whether a copy does it, and not a plain store.
     pub copies: bool,
@@ -23,8 +23,8 @@ pub struct Touch {
     /// the word, so nothing is known to be wrong with a store to another.
     pub idle: bool,
     /// Whether it is volatile and right only if something else orders it: see [`virtual_gpu::Code::relies_on_order`].
-    pub lucky: bool,
-    /// Whether it is a load that promises that nobody writes the data during the kernel: `.nc`, or of a texture.
+    pub order_dependent: bool,
+    /// Whether it is a load that promises that the kernel does not write the data: `.nc`, or of a texture.
     pub non_coherent: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) const VOLATILE: u32 = 1 << 23;
 pub(super) const ASYNCHRONOUS: u32 = 1 << 24;
 const COPIES: u32 = 1 << 25;
 pub(super) const IDLE: u32 = 1 << 26;
-pub(super) const LUCKY: u32 = 1 << 27;
+pub(super) const ORDER_DEPENDENT: u32 = 1 << 27;
 const SYSTEM: u32 = 1 << 28;
 pub(super) const NON_COHERENT: u32 = 1 << 29;
 
@@ -73,7 +73,7 @@ impl Stamp {
             | flag(touch.asynchronous, ASYNCHRONOUS)
             | flag(touch.copies, COPIES)
             | flag(touch.idle, IDLE)
-            | flag(touch.lucky, LUCKY)
+            | flag(touch.order_dependent, ORDER_DEPENDENT)
             | flag(touch.non_coherent, NON_COHERENT);
         Stamp { block, step, pc, who }
     }
@@ -136,7 +136,7 @@ impl Stamp {
 
     /// Whether it is the volatile store of an update (`*p = *p + 1`).
     pub fn is_update(&self) -> bool {
-        self.who & (LUCKY | WRITE) == LUCKY | WRITE
+        self.who & (ORDER_DEPENDENT | WRITE) == ORDER_DEPENDENT | WRITE
     }
 
     /// Whether a copy did it.
@@ -154,7 +154,7 @@ impl Stamp {
         self.bytes() != 0xF
     }
 
-    /// Whether it is a copy that nobody has waited for.
+    /// Whether it is a copy under way.
     pub fn is_asynchronous(&self) -> bool {
         self.who & ASYNCHRONOUS != 0
     }

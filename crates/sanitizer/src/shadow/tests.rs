@@ -12,7 +12,7 @@ const READ: Touch = Touch {
     asynchronous: false,
     copies: false,
     idle: false,
-    lucky: false,
+    order_dependent: false,
     non_coherent: false,
 };
 const WRITE: Touch = Touch { write: true, ..READ };
@@ -45,9 +45,9 @@ fn touch_with(
 }
 
 fn meet(clocks: &mut Clocks, threads: impl Iterator<Item = u32> + Clone) {
-    let mut meeting = clocks.meet();
-    threads.clone().for_each(|thread| clocks.arrive(thread, &mut meeting));
-    let met = meeting.over();
+    let mut sync_object = clocks.meet();
+    threads.clone().for_each(|thread| clocks.arrive(thread, &mut sync_object));
+    let met = sync_object.over();
     threads.for_each(|thread| clocks.leave(thread, &met));
 }
 

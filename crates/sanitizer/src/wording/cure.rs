@@ -47,6 +47,10 @@ pub(super) fn help(cure: Cure) -> &'static str {
             "an atomic access of block scope (`.cta`) orders nothing for other blocks: give it the scope of the device (`.gpu`, \
              `thread_scope_device`, `atomicAdd` without `_block`)"
         }
+        Cure::FenceScope => {
+            "a fence, release or acquire of block scope (`.cta`, `__threadfence_block`, `thread_scope_block`) orders nothing for \
+             other blocks: give it the scope of the device (`.gpu`, `__threadfence`, `thread_scope_device`)"
+        }
         Cure::Warp => {
             "lanes of a warp need not run together: put `warp::sync_warp` (`__syncwarp`) between the two"
         }

@@ -248,3 +248,53 @@ fn an_access_to_freed_memory_names_it() {
     );
     assert!(finding.help().contains("free the memory when"), "{finding:#?}");
 }
+
+#[test]
+fn an_undefined_value_names_the_read_that_brought_it_once_for_all_its_uses() {
+    let body = ".loc 1 7 3\nld.shared.u32 %r4, [%r2];\n.loc 1 8 3\nadd.u32 %r5, %r4, 1;\n\
+                .loc 1 9 3\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra next;\nnext:\n\
+                .loc 1 10 3\nsetp.ne.u32 %p2, %r4, 3;\n@%p2 bra end;\nend:";
+    let finding = one(found(body, Launch::new(1, 32)));
+    let [_, read] = &finding.sites[..] else { panic!("{finding:#?}") };
+    assert_eq!((read.what, read.frames[0].line), (Action::UnwrittenRead, 7));
+    assert_eq!(finding.object.as_ref().and_then(|object| object.name.as_deref()), Some("s"));
+    assert_eq!(finding.also.len(), 1, "{finding:#?}");
+    assert!(finding.help().contains("write the memory first"), "{finding:#?}");
+}
+
+#[test]
+fn a_variable_without_a_value_is_told_from_memory() {
+    let body = ".loc 1 7 3\nadd.u32 %r5, %r7, 1;\n.loc 1 8 3\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra end;\nend:";
+    let finding = one(found(body, Launch::new(1, 32)));
+    assert_eq!((finding.sites[1].what, finding.sites[1].frames[0].line), (Action::UnsetRegister, 7));
+    assert!(finding.help().contains("give the variable a value"), "{finding:#?}");
+}
+
+#[test]
+fn an_early_return_is_at_its_own_line() {
+    let returned =
+        [("@%p1 bra out;", 8), ("@%p1 ret;", 8), ("@!%p1 bra go;\n.loc 1 9 5\nbra.uni out;\ngo:", 9)];
+    for (way, line) in returned {
+        let body = format!(
+            ".loc 1 7 3\nst.global.u32 [%rd2], %r1;\nsetp.gt.u32 %p1, %r1, 40;\n.loc 1 8 5\n{way}\n.loc 1 11 3\nbar.sync 0;\n\
+             .loc 1 12 1\nout:"
+        );
+        let finding = one(found(&body, Launch::new(1, 64)));
+        let site = &finding.sites[1];
+        assert_eq!((site.what, site.frames[0].line), (Action::Return, line), "{way}");
+    }
+}
+
+#[test]
+fn a_fence_of_too_narrow_a_scope_is_named() {
+    let body = |scope: &str| {
+        format!(
+            "mov.u32 %r5, %ctaid.x; setp.ne.u32 %p1, %r5, 0; @%p1 bra reader;\n.loc 1 7 3\nst.global.u32 [%rd1], 7;\n\
+             fence.acq_rel.{scope};\nst.relaxed.gpu.global.u32 [%rd1+64], 1;\nbra done;\n\
+             reader:\nld.relaxed.gpu.global.u32 %r6, [%rd1+64];\nfence.acq_rel.gpu;\n.loc 1 8 3\nld.global.u32 %r4, [%rd1];\ndone:"
+        )
+    };
+    let finding = one(found(&body("cta"), Launch::new(2, 1)));
+    assert!(finding.help().contains("a fence, release or acquire of block scope (`.cta`"), "{finding:#?}");
+    assert_eq!(found(&body("gpu"), Launch::new(2, 1)), []);
+}

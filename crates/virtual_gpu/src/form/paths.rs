@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::op::{Callee, OpKind};
+use super::op::{Callee, Op, OpKind};
 use super::program::{Code, FunctionCode};
 use super::registers::NONE;
 
@@ -78,6 +78,50 @@ impl Code {
             }
         }
         false
+    }
+
+    /// Where the source leaves a way that leads to `missed`, for a thread that has executed `last` and ended at `exit`: the
+    /// operation of its `return`, or else the branch that skips the rest.
+    pub fn early_exit(&self, last: u32, exit: u32, missed: u32) -> Option<u32> {
+        if self.ops.get(exit as usize)?.guard.slot != NONE {
+            return Some(exit);
+        }
+        let function = self.function_of(exit)?;
+        let leaves = |pc: u32| match self.ops[pc as usize] {
+            Op { guard, kind: OpKind::Branch { target } } if guard.slot != NONE => {
+                let (first, other) = match self.straight_to(target, exit) {
+                    Some(first) => (first, pc + 1),
+                    None => (self.straight_to(pc + 1, exit)?, target),
+                };
+                (other == missed || self.reaches(other, missed)).then_some(first.unwrap_or(pc))
+            }
+            _ => None,
+        };
+        let inside = (function.start..function.end).contains(&last);
+        let after = |pc: &u32| !inside || last <= function.start || self.reaches(last, *pc);
+        (function.start..function.end).filter(after).find_map(leaves)
+    }
+
+    /// Whether nothing but jumps lies between two operations, and the first of them that the source has.
+    fn straight_to(&self, from: u32, to: u32) -> Option<Option<u32>> {
+        const MOST: u32 = 8;
+        let (mut pc, mut first) = (from, None);
+        for _ in 0..MOST {
+            if pc == to {
+                return Some(first);
+            }
+            let op = self.ops.get(pc as usize).filter(|op| op.guard.slot == NONE)?;
+            pc = match op.kind {
+                OpKind::Branch { target } => {
+                    first = first.or(Some(pc));
+                    target
+                }
+                OpKind::Jump { target } => target,
+                OpKind::Nop => pc + 1,
+                _ => return None,
+            };
+        }
+        None
     }
 
     /// The calls of the function that contains an operation.

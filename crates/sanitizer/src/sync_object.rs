@@ -1,4 +1,4 @@
-//! Knowledge that lies in memory: whoever writes a place leaves there what it knows, for those who read it.
+//! Synchronisation objects: the clocks that releases left at a location, for acquires.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use crate::clock::{Clocks, Gathered};
 use crate::numbered::Numbered;
 use crate::reached::lanes;
 
-/// Knowledge left at a location by those who wrote it, for those who read it.
+/// The clocks that writers left at a location, for its readers.
 #[derive(Debug, Default)]
-pub struct Meeting {
+pub struct SyncObject {
     /// For threads of the writer's own block, by block.
     narrow: HashMap<u32, Gathered>,
     /// For any block.
@@ -21,7 +21,7 @@ pub struct Meeting {
     by: Option<(u32, u32)>,
 }
 
-impl Meeting {
+impl SyncObject {
     /// A store, which is no read-modify-write. Who reads it has read nothing that others wrote: that ends the release
     /// sequences of all but the thread itself, or its warp, whose lanes may store by one instruction.
     fn stored_by(&mut self, warp: (u32, u32)) {
@@ -33,8 +33,14 @@ impl Meeting {
     }
 }
 
-/// Atomics and volatile accesses carry knowledge from thread to thread.
-pub fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, at: At, access: &Access<'_>) {
+/// Atomic and volatile accesses release to a location and acquire from it.
+pub fn synchronise(
+    block: u32,
+    clocks: &mut Clocks,
+    sync_objects: &mut Numbered<SyncObject>,
+    at: At,
+    access: &Access<'_>,
+) {
     let (reads, writes) = match access.kind {
         AccessKind::Load => (true, false),
         AccessKind::Store => (false, true),
@@ -47,42 +53,42 @@ pub fn meet(block: u32, clocks: &mut Clocks, meetings: &mut Numbered<Meeting>, a
     for lane in lanes(access.lanes) {
         let thread = at.warp * 32 + lane;
         let passes_on = writes && (releases || clocks.has_fenced(thread));
-        if meetings.is_empty() && !passes_on {
+        if sync_objects.is_empty() && !passes_on {
             continue;
         }
         let address = access.addresses[lane as usize];
-        let meeting = match meetings.get_mut(&address) {
-            Some(meeting) => meeting,
-            None if passes_on => meetings.entry(address).or_default(),
+        let sync_object = match sync_objects.get_mut(&address) {
+            Some(sync_object) => sync_object,
+            None if passes_on => sync_objects.entry(address).or_default(),
             None => continue,
         };
         if !reads {
-            meeting.stored_by((block, at.warp));
+            sync_object.stored_by((block, at.warp));
         }
         if passes_on {
-            meeting.by = Some((block, at.warp));
+            sync_object.by = Some((block, at.warp));
         }
         if reads {
             // A reader whose own scope is the block's is synchronised with no other block.
             if wide {
-                clocks.read_of(thread, &mut meeting.wide, true, acquires);
+                clocks.read_of(thread, &mut sync_object.wide, true, acquires);
             }
-            if let Some(narrow) = meeting.narrow.get_mut(&block) {
+            if let Some(narrow) = sync_object.narrow.get_mut(&block) {
                 clocks.read_of(thread, narrow, false, acquires);
             }
         }
         if passes_on {
-            let narrow = meeting.narrow.entry(block).or_default();
+            let narrow = sync_object.narrow.entry(block).or_default();
             if releases {
                 let snapshot = clocks.publish(thread);
                 narrow.put(&snapshot);
                 if wide {
-                    meeting.wide.put(&snapshot);
+                    sync_object.wide.put(&snapshot);
                 }
             } else {
                 clocks.pass_on(thread, false, narrow);
                 if wide {
-                    clocks.pass_on(thread, true, &mut meeting.wide);
+                    clocks.pass_on(thread, true, &mut sync_object.wide);
                 }
             }
         }
