@@ -1,8 +1,9 @@
 //! Uniformity and stride analysis: registers that are the same in all lanes of a warp, or rise by a constant from lane to lane.
 //!
-//! The lattice is that of affine vectors (Collange, Defour, Zhang: "Dynamic detection of uniform and affine vectors in GPGPU
-//! computations", 2009), solved forward over a function's control flow as LLVM's UniformityAnalysis is. Facts are about halves of
-//! a warp, 16 lanes: blocks are often 16 threads wide.
+//! The lattice is that of affine vectors (Collange, Defour and Zhang, "Dynamic detection of uniform and affine vectors in GPGPU
+//! computations", HPPC at Euro-Par 2009), solved forward over a function's control flow as in "Divergence analysis" (Sampaio, de
+//! Souza, Collange and Pereira, TOPLAS 2013) and LLVM's UniformityAnalysis. Facts are about halves of a warp, 16 lanes: blocks
+//! are often 16 threads wide.
 //!
 //! An access of neighbouring words becomes a vector's, one of a single word a scalar's. A speculative fact decides which code is
 //! written, behind a test of the lanes' addresses. A [`Confidence::Proven`] fact needs no test while the warp is converged and

@@ -1,7 +1,7 @@
 //! Branches at which a warp may diverge within the code, and the registers whose facts that weakens.
 //!
-//! LLVM calls it sync dependence (Karrenberg and Hack, "Improving performance of OpenCL on CPUs", 2012): a register written between
-//! a divergent branch and the point of reconvergence varies there.
+//! LLVM calls it sync dependence (Coutinho, Sampaio, Pereira and Meira, "Divergence analysis and optimizations", PACT 2011): a
+//! register written between a divergent branch and the point of reconvergence varies there.
 
 use std::collections::HashSet;
 
