@@ -23,7 +23,10 @@ pub mod choice;
 
 // What kernels of more than one level are made of.
 pub mod gemm;
+pub mod primitives;
 pub mod product;
+pub mod real;
+pub mod rows;
 pub mod transpose;
 
 /// The kernels of every device.
@@ -36,8 +39,10 @@ pub mod base {
     pub mod ladder;
     pub mod latency;
     pub mod matmul;
+    pub mod primitives;
     pub mod product;
     pub mod records;
+    pub mod rows;
     pub mod spaces;
     pub mod transpose;
     // `warpsmith new` writes above this line.
@@ -92,6 +97,8 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
 #[cfg(feature = "host")]
 pub const OTHERS: &[&[cuda_std::Description]] = &[
     base::records::KERNELS,
+    base::primitives::reduce::KERNELS,
+    base::rows::KERNELS,
     ampere::tensor::lines::KERNELS,
     hopper::first::KERNELS,
     #[cfg(feature = "ladder")]

@@ -6,7 +6,8 @@ use warpsmith_launch::{Device, F16, Level, Levels, Shape};
 
 use crate::{Case, Needs};
 
-static LEVELS: Levels = Levels::new(&[Level::new(include_str!(concat!(env!("OUT_DIR"), "/blocks.ptx")))]);
+/// The module of `tests/blocks`.
+pub static LEVELS: Levels = Levels::new(&[Level::new(include_str!(concat!(env!("OUT_DIR"), "/blocks.ptx")))]);
 
 /// Extent and depth in elements: a whole tile, several stages, and ends within a line, a chunk and a tile.
 const SIZES: [(usize, usize); 5] = [(64, 64), (64, 200), (50, 33), (3, 7), (63, 129)];

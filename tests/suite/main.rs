@@ -17,9 +17,11 @@ mod launches;
 mod matmul;
 mod mistakes;
 mod on_gpu;
+mod primitives;
 mod product;
 mod random;
 mod records;
+mod rows;
 mod tensor;
 mod tiles;
 mod transpose;
@@ -106,6 +108,8 @@ fn cases() -> Vec<Case> {
         product::cases(),
         transpose::cases(),
         records::cases(),
+        primitives::cases(),
+        rows::cases(),
         demos::cases(),
         hopper_blocks::cases(),
         counters::cases(),

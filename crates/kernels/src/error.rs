@@ -35,6 +35,12 @@ pub enum Error {
     /// A conversion of structs that no kernel does.
     #[error("cannot convert structs: {0}")]
     Structs(String),
+    /// A primitive that its buffers do not admit.
+    #[error("cannot run the primitive: {0}")]
+    Primitive(String),
+    /// Rows that their buffers do not admit.
+    #[error("cannot work on rows: {0}")]
+    Rows(String),
     /// The device, the driver or a launch.
     #[error(transparent)]
     Launch(#[from] warpsmith_launch::Error),

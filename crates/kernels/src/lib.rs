@@ -3,6 +3,8 @@
 //! - [`gemm`] multiplies matrices: f32 by the CUDA cores, f16, bf16, tf32 and s8 by the tensor cores; any layout, pitch, alpha
 //!   and beta.
 //! - [`transpose`](mod@transpose) transposes matrices of elements of 1 to 16 bytes.
+//! - [`primitives`] reduces buffers by sums, extremes and operations of one's own.
+//! - [`rows`] has softmax, layer norm and RMS norm of f32, f16 and bf16.
 //! - [`structs`] turns arrays of structs into structures of arrays, and back.
 //!
 //! Each waits for its result; what only puts it on the device's stream is `unsafe`. Each looks at the problem and the device, takes the kernel that is estimated to be fastest, and says which and why. The
@@ -27,12 +29,16 @@
 mod costs;
 mod error;
 pub mod gemm;
+mod plan;
+pub mod primitives;
+pub mod rows;
 pub mod structs;
 pub mod transpose;
 
 use std::sync::LazyLock;
 
 pub use error::Error;
+pub use plan::Plan;
 use warpsmith_launch::{Device, Level, Levels};
 
 /// The result of a launch, once the device has finished it.

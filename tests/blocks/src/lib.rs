@@ -16,5 +16,6 @@ pub mod products;
 pub mod roles;
 
 pub mod mathematics;
+pub mod own;
 pub mod tensor;
 pub mod tiles;

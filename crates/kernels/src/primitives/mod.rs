@@ -1,0 +1,98 @@
+//! Reductions over all elements of a buffer, by operations that are types.
+//!
+//! ```
+//! use warpsmith_kernels::primitives::{ArgMax, Found, Primitives, Sum};
+//! use warpsmith_launch::{Device, DevicePreference};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let device = Device::open(DevicePreference::Virtual)?;
+//! let primitives = Primitives::new(&device);
+//! let x = device.upload(&[3.0f32, 5.0, 4.0])?;
+//! let mut sum = device.zeroed::<f32>(1)?;
+//! let plan = primitives.reduce(Sum, &x, &mut sum)?;
+//! assert_eq!(device.download(&sum)?, [12.0], "by {}", plan.kernel());
+//!
+//! let mut greatest = device.upload(&[Found::new(0.0f32, 0)])?;
+//! primitives.reduce(ArgMax, &x, &mut greatest)?;
+//! assert_eq!(device.download(&greatest)?, [Found::new(5.0, 1)]);
+//! # Ok(()) }
+//! ```
+
+mod reduce;
+
+use std::cell::RefCell;
+
+use cust::memory::{DevicePointer, DeviceSlice};
+use warpsmith_launch::{Bf16, Buffer, Device, F16, HostType};
+
+pub use kernels_gpu::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Operation, Sum};
+
+use crate::Error;
+
+/// The primitives on a device, with the scratch memory that they keep. What one object launches runs in the order of the device's
+/// stream; two objects have scratch memory of their own.
+pub struct Primitives<'d> {
+    device: &'d Device,
+    /// Counters, which are 0 between launches, and behind them what blocks leave for each other.
+    scratch: RefCell<Option<Buffer<u64>>>,
+}
+
+/// Words of the scratch memory before the blocks' part.
+const COUNTERS: usize = 32;
+
+/// An element of a primitive: on the host a number, or what stands for one of 16 bits.
+pub trait Element: HostType<Self::Device> {
+    /// The kernels' type of it.
+    type Device: Copy + 'static;
+}
+
+macro_rules! elements {
+    ($($element:ty: $device:ty;)*) => {$(
+        impl Element for $element {
+            type Device = $device;
+        }
+    )*};
+}
+elements! {
+    u32: u32;
+    i32: i32;
+    u64: u64;
+    i64: i64;
+    f32: f32;
+    f64: f64;
+    F16: half::f16;
+    Bf16: half::bf16;
+}
+
+impl<'d> Primitives<'d> {
+    /// Primitives on this device.
+    pub fn new(device: &'d Device) -> Self {
+        Self { device, scratch: RefCell::new(None) }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &'d Device {
+        self.device
+    }
+
+    /// Where the counters lie, and behind them at least `bytes` bytes, all of them 0 or left by earlier launches.
+    fn scratch(&self, bytes: usize) -> Result<(DevicePointer<u32>, u64), Error> {
+        let mut kept = self.scratch.borrow_mut();
+        let words = COUNTERS + bytes.div_ceil(8);
+        if kept.as_ref().is_none_or(|buffer| buffer.len() < words) {
+            // What was launched before may still write to the old one.
+            self.device.finish()?;
+            *kept = Some(self.device.zeroed(words.next_power_of_two())?);
+        }
+        let first = kept.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw());
+        Ok((DevicePointer::from_raw(first), first + 8 * COUNTERS as u64))
+    }
+}
+
+/// Refuses a result without room for one element.
+fn refuse_empty<V: cust::memory::DeviceCopy>(to: &DeviceSlice<V>) -> Result<(), Error> {
+    if to.is_empty() {
+        return Err(Error::Primitive("the result needs room for 1 element, its buffer has 0".into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,3 @@
+//! The kernels of [`primitives`](crate::primitives), for every device.
+
+pub mod reduce;
