@@ -1,5 +1,7 @@
 //! Products and transposes over devices, of sizes that come out even and of those that do not, against float64.
 
+use std::time::Duration;
+
 use anyhow::ensure;
 use host::data::{Random, transposed};
 use host::spread::{Matrices, Spread};
@@ -17,6 +19,7 @@ pub const CASES: &[Case] = &[
     ("split_bf16", split::<Bf16>),
     ("transpose", transpose),
     ("bytes_of_a_gathered_product", bytes_of_a_gathered_product),
+    ("a_dropped_product_has_ended", a_dropped_product_has_ended),
 ];
 
 /// Even, awkward, and fewer rows or columns than there are devices.
@@ -122,6 +125,28 @@ fn bytes_of_a_gathered_product(ranks: &[Communicator<'_>]) -> anyhow::Result<()>
                 bytes == (columns * extents.2 * 4) as u64,
                 "{transport:?}: {bytes} bytes from {from} to {to}"
             );
+        }
+    }
+    Ok(())
+}
+
+/// A run that is in flight when its product is dropped reads memory of all devices: none is freed before it has ended.
+fn a_dropped_product_has_ended(ranks: &[Communicator<'_>]) -> anyhow::Result<()> {
+    let extents = (64, 96, 32);
+    let matrices = Matrices::<f32>::random(extents);
+    for &transport in transports(ranks) {
+        let group = DeviceGroup::new(ranks, transport)?;
+        let (rows, columns) = (|range| matrices.rows(range), |range| matrices.columns(range));
+        let product =
+            GatheredProduct::<f32, f32>::new(&group, extents, (f32::INPUT, f32::OUTPUT), rows, columns)?;
+        // The last rank is behind: its copies have not begun when the first one's memory would be freed.
+        let last = ranks[ranks.len() - 1].device();
+        last.enter()?;
+        last.stream().on_host(|| std::thread::sleep(Duration::from_millis(200)))?;
+        product.run()?;
+        drop(product);
+        for rank in ranks {
+            ensure!(rank.device().stream().is_done()?, "{transport:?}: rank {} still runs", rank.rank());
         }
     }
     Ok(())

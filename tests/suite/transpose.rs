@@ -5,7 +5,7 @@ use host::data::Random;
 use host::demos::transpose::{Element, Step, expected, transpose};
 use host::verify::exact;
 use kernels_gpu::base::coalescing::Quad;
-use warpsmith_kernels::transpose::{self as library, Target, Plan, Variant};
+use warpsmith_kernels::transpose::{self as library, Plan, Target, Variant};
 use warpsmith_launch::{BufferSlice, BufferSliceMut, Device, F16};
 
 use crate::Case;

@@ -281,8 +281,9 @@ impl<'d> Communicator<'d> {
         waited
     }
 
-    /// Waits until a stream no longer uses what its calls borrow, after an error, too: NCCL's calls are aborted then.
-    pub(crate) fn finish(&self, stream: &Stream) -> Result<(), Error> {
+    /// Waits until a stream of the device no longer uses the buffers of its calls, after an error, too: NCCL's calls are aborted
+    /// then.
+    pub fn finish(&self, stream: &Stream) -> Result<(), Error> {
         let waited = self.synchronize_stream(stream);
         if waited.is_err() {
             if let Backend::Nccl(member) = &self.backend {

@@ -114,7 +114,7 @@ where
         &self.members[0].how
     }
 
-    /// Enqueues the whole product on the devices' streams.
+    /// Enqueues the whole product on the devices' streams; [`results`](Self::results) waits for it.
     pub fn run(&self) -> Result<(), Error> {
         let ranks = self.group.size();
         // B is ready, and whatever read the panels before has finished.
@@ -134,7 +134,7 @@ where
             }
             for (rank, member) in self.group.ranks().iter().zip(&self.members) {
                 rank.device().enter()?;
-                // SAFETY: this value owns the matrices and keeps them alive; freeing them waits for the device.
+                // SAFETY: this value owns the matrices, and waits before it frees them.
                 unsafe { member.products[step].launch()? };
             }
             used.push(self.group.events()?);
@@ -234,7 +234,7 @@ where
             self.group.ranks().iter().zip(&self.group.sides).zip(self.members.iter().zip(&mut targets));
         for ((rank, side), (member, target)) in ours {
             let own = rank.rank();
-            // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
+            // SAFETY: this value owns both, waits before it frees them, and stream order keeps writers apart.
             let (sent, received) = unsafe {
                 let device = rank.device();
                 (BufferSlice::from_cust(device, &member.b), BufferSliceMut::from_cust(device, target))
@@ -267,6 +267,12 @@ where
             bytes.set_8(0xff).context("fill C")?;
         }
         self.group.settle()
+    }
+}
+
+impl<I: InputElement + DeviceCopy, O: OutputElement + DeviceCopy> Drop for GatheredProduct<'_, '_, I, O> {
+    fn drop(&mut self) {
+        self.group.finish();
     }
 }
 

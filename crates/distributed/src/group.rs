@@ -76,6 +76,15 @@ impl<'d> DeviceGroup<'d> {
         Ok(())
     }
 
+    /// Returns when nothing runs on the group's streams any more, after errors, too.
+    pub(crate) fn finish(&self) {
+        for (rank, side) in self.ranks.iter().zip(&self.sides) {
+            // An error is the next call's, too: the ranks keep it.
+            let _ = rank.finish(side);
+            let _ = rank.finish(rank.device().stream());
+        }
+    }
+
     /// Waits for uploads and fills, for which the devices' streams would not wait.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         for rank in self.ranks {

@@ -10,6 +10,9 @@
 //! A [`DeviceGroup`] says which devices work together and how data travel: through the devices' copy engines, which take
 //! nothing from the multiprocessors but need all devices in one process, or through the
 //! [collectives](warpsmith_collectives), which span processes and machines.
+//!
+//! Each of the three owns its matrices. Its runs are enqueued and return; what reads the results waits for them, and so does the
+//! value when it is dropped, before its memory is freed.
 #![warn(missing_docs)]
 
 mod error;

@@ -96,7 +96,7 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
         Ok(Self { group, extents: (m, n, k), rows, members })
     }
 
-    /// Enqueues the whole product on the devices' streams.
+    /// Enqueues the whole product on the devices' streams; [`results`](Self::results) waits for it.
     pub fn run(&self) -> Result<(), Error> {
         let (ranks, n) = (self.group.size(), self.extents.1);
         let pieces = self.members[0].products.len();
@@ -104,7 +104,7 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
             for (rank, member) in self.group.ranks().iter().zip(&self.members) {
                 rank.device().enter()?;
                 for product in &member.products[piece] {
-                    // SAFETY: this value owns the matrices and keeps them alive; freeing them waits for the device.
+                    // SAFETY: this value owns the matrices, and waits before it frees them.
                     unsafe { product.launch()? };
                 }
             }
@@ -119,7 +119,7 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
             }
             let ours = self.group.ranks().iter().zip(&self.group.sides).zip(&mut buffers);
             let calls = ours.map(|((rank, side), (sums, c))| {
-                // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
+                // SAFETY: this value owns both, waits before it frees them, and stream order keeps writers apart.
                 let (sums, c) = unsafe {
                     let device = rank.device();
                     (BufferSlice::from_cust(device, sums), BufferSliceMut::from_cust(device, c))
@@ -153,5 +153,11 @@ impl<'t, 'd, I: InputElement + Element> SplitProduct<'t, 'd, I> {
             results.push(c);
         }
         Ok(results)
+    }
+}
+
+impl<I: InputElement + DeviceCopy> Drop for SplitProduct<'_, '_, I> {
+    fn drop(&mut self) {
+        self.group.finish();
     }
 }

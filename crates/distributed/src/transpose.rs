@@ -55,7 +55,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
         Ok(Self { group, extents: (rows, cols), members })
     }
 
-    /// Enqueues the whole transpose on the devices' streams.
+    /// Enqueues the whole transpose on the devices' streams; [`results`](Self::results) waits for it.
     pub fn run(&mut self) -> Result<(), Error> {
         let (rows, cols) = self.extents;
         for (rank, member) in self.group.ranks().iter().zip(&mut self.members) {
@@ -65,7 +65,7 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
                 let (device, extents, bytes) = (rank.device(), (own.len(), cols), size_of::<T>());
                 let [from, to] = [&member.from, &member.strip].map(|buffer| buffer.as_device_ptr().as_raw());
                 let plan = transpose::Plan::choose(device.limits(), bytes, extents, (from, to))?;
-                // SAFETY: this value owns both, frees them only once the devices have ended, and stream order keeps writers apart.
+                // SAFETY: this value owns both, waits before it frees them, and stream order keeps writers apart.
                 unsafe { transpose::launch(device, &plan, &member.from, &mut member.strip)? };
             }
         }
@@ -169,5 +169,11 @@ impl<'t, 'd, T: Element> Transpose<'t, 'd, T> {
             Ok(member.to.as_host_vec().context("copy rows of the result to the host")?)
         };
         self.group.ranks().iter().zip(&self.members).map(read).collect()
+    }
+}
+
+impl<T: DeviceCopy> Drop for Transpose<'_, '_, T> {
+    fn drop(&mut self) {
+        self.group.finish();
     }
 }
