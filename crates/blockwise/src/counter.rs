@@ -80,6 +80,11 @@ pub enum Counting {}
 unsafe impl<T: Element, const ROWS: usize, const COLS: usize, L> Sync for Tile<T, ROWS, COLS, L, Counting> {}
 
 /// A number that atomics add to.
+#[diagnostic::on_unimplemented(
+    message = "atomics do not add to `{Self}`",
+    label = "not a number that atomics add to",
+    note = "they add to `u32`, `i32`, `u64` and `f32`"
+)]
 pub trait AtomicElement: Element + sealed::Atomic {}
 impl<T: Element + sealed::Atomic> AtomicElement for T {}
 

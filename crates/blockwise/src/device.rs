@@ -14,6 +14,7 @@ pub use crate::fingerprint::{count, numbers};
 pub use crate::requires::{HasExtents, HasValue};
 pub use crate::{__host_copy as host_copy, __shared as shared};
 pub use cuda_std;
+pub use cuda_std::__device::{Passing, passing};
 #[cfg(feature = "host")]
 pub use cust_core;
 
@@ -33,6 +34,11 @@ pub unsafe trait Parameter: Sized {
     /// The rest.
     type Value: Copy;
 
+    /// The passing of `Memory`.
+    const MEMORY: Passing;
+    /// The passing of `Value`.
+    const VALUE: Passing;
+
     /// The kind, the map, and the content of the elements.
     const FINGERPRINT: [u64; OF_PARAMETER];
 
@@ -50,6 +56,8 @@ macro_rules! memory {
         unsafe impl<$($generics)*> Parameter for $parameter {
             type Memory = $memory;
             type Value = $value;
+            const MEMORY: Passing = passing!($memory);
+            const VALUE: Passing = passing!($value);
             const FINGERPRINT: [u64; OF_PARAMETER] = T::CONTENT.parameter($kind, $map);
             $(const LINEAR: Option<[usize; 5]> = $linear;)?
             #[inline(always)]
@@ -96,6 +104,8 @@ macro_rules! marked {
         {
             type Memory = ();
             type Value = ();
+            const MEMORY: Passing = passing!(());
+            const VALUE: Passing = passing!(());
             const FINGERPRINT: [u64; OF_PARAMETER] = [0; OF_PARAMETER];
             unsafe fn make((): (), (): &()) -> Self {
                 unreachable!()
@@ -115,6 +125,8 @@ macro_rules! pointers {
         unsafe impl<T> Parameter for $pointer {
             type Memory = ();
             type Value = Self;
+            const MEMORY: Passing = passing!(());
+            const VALUE: Passing = passing!(Self);
             const FINGERPRINT: [u64; OF_PARAMETER] = [word("pointer"), 0, 0, 0, 0, 8, 8, 0, 0];
             #[inline(always)]
             unsafe fn make((): (), value: &Self) -> Self {
@@ -124,9 +136,6 @@ macro_rules! pointers {
     )*};
 }
 pointers! { *const T *mut T }
-
-/// Refuses a first parameter that is no block.
-pub const fn the_first_parameter_is_the_block<B: BlockToken>() {}
 
 /// Refuses a type of the user's own by the name of a primitive one, which the entry would take for a number.
 pub const fn is_primitive<T: Primitive>() {}

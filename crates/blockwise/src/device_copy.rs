@@ -9,7 +9,7 @@ use core::num::{
 
 use cuda_std::__device::{bf16, f16};
 
-use crate::__device::{Parameter, value};
+use crate::__device::{Parameter, Passing, passing, value};
 use crate::Element;
 use crate::digest::Digest;
 use crate::fingerprint::{OF_PARAMETER, word};
@@ -109,6 +109,8 @@ macro_rules! plain {
         unsafe impl<$($generics)*> Parameter for $ty {
             type Memory = ();
             type Value = Self;
+            const MEMORY: Passing = passing!(());
+            const VALUE: Passing = passing!(Self);
             const FINGERPRINT: [u64; OF_PARAMETER] = value::<Self>();
             #[inline(always)]
             unsafe fn make((): (), value: &Self) -> Self {

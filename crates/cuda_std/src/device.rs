@@ -3,7 +3,7 @@
 use crate::kernel::ParamKind;
 use core::marker::PhantomData;
 
-pub use crate::{__describe as describe, __parameter as parameter};
+pub use crate::{__describe as describe, __parameter as parameter, __passing as passing};
 pub use half::{bf16, f16};
 
 /// Stands in on the host for an instruction that only the device has.
@@ -61,35 +61,54 @@ macro_rules! pointer_kinds {
 pointer_kinds!(Pointer = 5: *const T, *mut T, &T);
 pointer_kinds!(Slice = 6: &[T]);
 
+/// The passing of a parameter: its kind, and its LLVM type as a number that the lowering knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing {
+    /// The kind for the host.
+    pub kind: ParamKind,
+    /// The type for the lowering.
+    pub code: u64,
+}
+
+/// The [`Passing`] of a type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __passing {
+    ($ty:ty) => {{
+        #[allow(unused_imports)]
+        use $crate::__device::Otherwise as _;
+        $crate::__device::Passing {
+            kind: $crate::__device::Probe::<$ty>::KIND,
+            code: $crate::__device::Probe::<$ty>::CODE,
+        }
+    }};
+}
+
 /// Size, alignment, LLVM type and "the entry takes a reference" for one parameter, for the lowering.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __describe {
-    ($ty:ty, $by_reference:literal) => {{
-        #[allow(unused_imports)]
-        use $crate::__device::Otherwise as _;
+    ($ty:ty, $by_reference:literal, $passing:expr) => {
         [
             ::core::mem::size_of::<$ty>() as ::core::primitive::u64,
             ::core::mem::align_of::<$ty>() as ::core::primitive::u64,
-            $crate::__device::Probe::<$ty>::CODE,
+            $passing.code,
             $by_reference as ::core::primitive::u64,
         ]
-    }};
+    };
 }
 
 /// One parameter's `ParamLayout`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __parameter {
-    ($name:literal, $text:literal, $ty:ty) => {{
-        #[allow(unused_imports)]
-        use $crate::__device::Otherwise as _;
+    ($name:literal, $text:literal, $ty:ty, $passing:expr) => {
         $crate::ParamLayout {
             name: $name,
             rust_type: $text,
-            kind: $crate::__device::Probe::<$ty>::KIND,
+            kind: $passing.kind,
             size: ::core::mem::size_of::<$ty>(),
             align: ::core::mem::align_of::<$ty>(),
         }
-    }};
+    };
 }

@@ -44,18 +44,25 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         ));
     };
     let block = ty(block)?;
-    let token = quote_spanned!(block.span()=> <#block as #device::BlockToken>);
-    hints.set_block(&quote!(#token::SHAPE))?;
+    if matches!(block, Type::Reference(_) | Type::Ptr(_) | Type::Slice(_) | Type::Array(_) | Type::Tuple(_))
+        || !by_reference(&block)?
+    {
+        return Err(Error::new_spanned(
+            &block,
+            "the first parameter of a kernel without `unsafe` is its block, as in `block: Block<256>`",
+        ));
+    }
+    let of_block = |item| associated(&block, &quote!(#device::BlockToken), item);
+    let (shape, begin) = (of_block("SHAPE"), of_block("begin"));
+    hints.set_block(&shape)?;
 
-    let (mut parameters, mut signature, mut passed) = (Vec::new(), Vec::new(), vec![quote!(#token::begin())]);
+    let (mut parameters, mut signature, mut passed) = (Vec::new(), Vec::new(), vec![quote!(#begin())]);
     // What the host must know the same of each parameter.
     let mut fingerprint = Vec::new();
     // The parameters' names, what stands for them in the entry, and the values that it is given.
     let (mut named, mut made) = (Vec::new(), Vec::new());
     let mut dynamic = Vec::new();
-    let mut checks = quote! {
-        const _: () = #device::the_first_parameter_is_the_block::<#block>();
-    };
+    let mut checks = TokenStream::new();
     for input in inputs {
         let ty = ty(input)?;
         let marks = input.attrs.len();
@@ -66,39 +73,47 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             continue;
         }
         let ty = with_static_lifetimes(&ty);
+        let of = |name| associated(&ty, &quote!(#device::Parameter), name);
         let (numbers, linear) = if let Type::Reference(reference) = &ty {
             let Type::Slice(slice) = &*reference.elem else {
-                return Err(Error::new(
-                    ty.span(),
+                return Err(Error::new_spanned(
+                    &ty,
                     "of the references only slices can be passed to a kernel: take `&[T]`, or a `Copy` struct by value",
                 ));
             };
             let element = &slice.elem;
             (quote!(#device::slice::<#element>()), quote!(::core::option::Option::None))
         } else {
-            let whole = whole(&ty, &device);
-            (quote!(#whole::FINGERPRINT), quote!(#whole::LINEAR))
+            (of("FINGERPRINT"), of("LINEAR"))
         };
         let fits = spanned(&quote!(#device::fits), ty.span());
-        let fits = quote_spanned!(ty.span()=> #fits(#numbers, #linear, #token::SHAPE));
+        let fits = quote_spanned!(ty.span()=> #fits(#numbers, #linear, #shape));
         checks.extend(quote!(const _: () = #fits;));
         fingerprint.push(numbers);
         let name = input.name().map_or_else(|| input.pattern.to_string(), |name| name.to_string());
         let first = parameters.len();
         if by_reference(&ty)? {
-            let whole = whole(&ty, &device);
-            let part = |ty, by_reference| Parameter { name: name.clone(), ty, by_reference, borrowed: false };
-            parameters.push(part(parse_quote!(#whole::Memory), false));
-            parameters.push(part(parse_quote!(#whole::Value), true));
-            let (memory, value) = (argument(first), argument(first + 1));
-            made.push(quote!(#whole::make(#memory, #value)));
+            let part = |ty, by_reference, passing| {
+                let (ty, passing) = (parse_quote!(#ty), Some(passing));
+                Parameter { name: name.clone(), ty, by_reference, borrowed: false, passing }
+            };
+            parameters.push(part(of("Memory"), false, of("MEMORY")));
+            parameters.push(part(of("Value"), true, of("VALUE")));
+            let (make, memory, value) = (of("make"), argument(first), argument(first + 1));
+            made.push(quote!(#make(#memory, #value)));
         } else {
             if matches!(ty, Type::Path(_)) {
                 checks.extend(quote!(const _: () = #device::is_primitive::<#ty>();));
             }
             let argument = argument(first);
             made.push(quote!(#argument));
-            parameters.push(Parameter { name, ty: ty.clone(), by_reference: false, borrowed: false });
+            parameters.push(Parameter {
+                name,
+                ty: ty.clone(),
+                by_reference: false,
+                borrowed: false,
+                passing: None,
+            });
         }
         let place = format_ident!("__warpsmith_value{}", signature.len());
         passed.push(place.to_token_stream());
@@ -121,7 +136,8 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     let (relations, texts) = (requires.numbers(&named, &device), requires.texts());
     let (parameter_count, relation_count) = (fingerprint.len(), requires.count());
     let count = quote!({ #device::count(#parameter_count, #relation_count, #identity) });
-    let fingerprint = quote!(#device::numbers::<#count>(#token::SHAPE, &[#(#fingerprint),*], &[#(#relations),*], #identity));
+    let fingerprint =
+        quote!(#device::numbers::<#count>(#shape, &[#(#fingerprint),*], &[#(#relations),*], #identity));
     let places = named.iter().map(|named| &named.place);
     let (call, ident) = (&function.ident, &function.ident);
     let mark = format!("warpsmith.blockwise.{}", plain_name(ident));
@@ -179,10 +195,13 @@ fn write_tokens(tokens: TokenStream, text: &mut String) {
     }
 }
 
-/// The type as a parameter.
-fn whole(ty: &Type, device: &TokenStream) -> TokenStream {
-    let device = spanned(device, ty.span());
-    quote_spanned!(ty.span()=> <#ty as #device::Parameter>)
+/// An item of a type's implementation of a trait. All of it points to the type: rustc tells once what it tells twice of one place.
+fn associated(ty: &Type, of: &TokenStream, item: &str) -> TokenStream {
+    // From the type's first token to its last: stable Rust does not join spans.
+    let last = ty.to_token_stream().into_iter().last().map_or_else(|| ty.span(), |token| token.span());
+    let (of, item) = (spanned(of, last), format_ident!("{item}", span = last));
+    let (open, end) = (quote_spanned!(ty.span()=> <#ty), quote_spanned!(last=> as #of>::#item));
+    quote!(#open #end)
 }
 
 /// The same tokens, to which errors point as to the user's own.

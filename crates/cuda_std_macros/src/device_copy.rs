@@ -37,6 +37,8 @@ fn derive(input: &DeriveInput) -> Result<TokenStream> {
             #parameter {
                 type Memory = ();
                 type Value = Self;
+                const MEMORY: #device::Passing = #device::passing!(());
+                const VALUE: #device::Passing = #device::passing!(Self);
                 const FINGERPRINT: #device::ParameterFingerprint = #device::value::<Self>();
                 #[inline(always)]
                 unsafe fn make((): (), __warpsmith_value: &Self) -> Self {

@@ -5,7 +5,7 @@ use crate::crate_path;
 use crate::function::{Function, Input};
 use crate::host_name::{self, HostName};
 use crate::launch_hints::LaunchHints;
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
@@ -14,11 +14,11 @@ use syn::{Attribute, Error, GenericParam, Lifetime, Result, ReturnType, Type, pa
 pub fn expand(item: TokenStream) -> TokenStream {
     match syn::parse2::<Function>(item.clone()).and_then(expand_function) {
         Ok(tokens) => tokens,
-        // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere; the marks that
-        // only a kernel has go.
+        // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere. Its body goes,
+        // where the mistake would be told again, and so do the marks that only a kernel has.
         Err(error) => {
             let error = error.into_compile_error();
-            let item = syn::parse2::<Function>(item.clone()).map_or(item, without_marks);
+            let item = syn::parse2::<Function>(item.clone()).map_or(item, without_body);
             quote!(#error #item)
         }
     }
@@ -31,6 +31,15 @@ pub(crate) struct Parameter {
     pub by_reference: bool,
     /// The function takes a reference to the parameter where it lies (`#[grid_constant]`), not its value.
     pub borrowed: bool,
+    /// The constant that says how it is passed, where the type itself does not.
+    pub passing: Option<TokenStream>,
+}
+
+impl Parameter {
+    /// An expression for `cuda_std`'s `Passing`, of the type with its lifetimes.
+    fn passing(&self, cuda_std: &TokenStream, ty: &Type) -> TokenStream {
+        self.passing.clone().unwrap_or_else(|| quote!(#cuda_std::__device::passing!(#ty)))
+    }
 }
 
 /// What a kernel's function is to the outside, whichever kind of kernel it is.
@@ -83,12 +92,14 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
     })
 }
 
-fn without_marks(mut function: Function) -> TokenStream {
+fn without_body(mut function: Function) -> TokenStream {
     const MARKS: [&str; 4] = ["requires", "launch_bounds", "block_dim", "cluster_dim"];
     function.attrs.retain(|attribute| !MARKS.iter().any(|mark| attribute.path().is_ident(mark)));
     for input in &mut function.inputs {
         input.attrs.retain(|a| !a.path().is_ident("shared") && !a.path().is_ident("grid_constant"));
     }
+    function.attrs.push(parse_quote!(#[allow(unused)]));
+    function.body = Group::new(Delimiter::Brace, quote!(::core::unimplemented!()));
     function.into_token_stream()
 }
 
@@ -135,8 +146,8 @@ fn check_signature(function: &Function) -> Result<()> {
     if let ReturnType::Type(_, ty) = &function.output
         && !matches!(&**ty, Type::Tuple(unit) if unit.elems.is_empty())
     {
-        return Err(Error::new(
-            ty.span(),
+        return Err(Error::new_spanned(
+            ty,
             "a kernel returns nothing: take a pointer such as `out: *mut f32` and write the result there",
         ));
     }
@@ -160,14 +171,16 @@ fn read_parameter(input: &mut Input) -> Result<Parameter> {
     let marks = input.attrs.len();
     input.attrs.retain(|attribute| !attribute.path().is_ident("grid_constant"));
     if input.attrs.len() == marks {
-        return Ok(Parameter { name, by_reference: by_reference(ty)?, borrowed: false, ty: ty.clone() });
+        let (by_reference, ty) = (by_reference(ty)?, ty.clone());
+        return Ok(Parameter { name, by_reference, borrowed: false, ty, passing: None });
     }
     match ty {
         Type::Reference(reference) if reference.mutability.is_none() && by_reference(&reference.elem)? => {
-            Ok(Parameter { name, by_reference: true, borrowed: true, ty: (*reference.elem).clone() })
+            let ty = (*reference.elem).clone();
+            Ok(Parameter { name, by_reference: true, borrowed: true, ty, passing: None })
         }
-        other => Err(Error::new(
-            other.span(),
+        other => Err(Error::new_spanned(
+            other,
             "a `#[grid_constant]` parameter is a shared reference to a struct, as in `map: &TensorMap`: the launch passes \
              the struct by value, and the kernel gets the address at which the parameter lies",
         )),
@@ -190,32 +203,32 @@ pub(crate) fn by_reference(ty: &Type) -> Result<bool> {
                 pointee = &inner.elem;
             }
             if reference.mutability.is_some() {
-                return Err(Error::new(
-                    ty.span(),
+                return Err(Error::new_spanned(
+                    ty,
                     "a kernel cannot take `&mut`, since all threads would hold it at once: take a raw pointer such as \
                      `*mut f32` and let each thread write its own part",
                 ));
             }
             if matches!(pointee, Type::TraitObject(_)) || is_path(pointee, "str") {
-                return Err(Error::new(
-                    ty.span(),
+                return Err(Error::new_spanned(
+                    ty,
                     "of the wide pointers only slices can be passed to a kernel: take `&[u8]` for text, or a `Copy` type",
                 ));
             }
             Ok(false)
         }
         Type::Ptr(pointer) => match &*pointer.elem {
-            Type::Slice(_) | Type::TraitObject(_) => Err(Error::new(
-                ty.span(),
+            Type::Slice(_) | Type::TraitObject(_) => Err(Error::new_spanned(
+                ty,
                 "a kernel cannot take a wide raw pointer: take a pointer to the first element and a length, or `&[T]`",
             )),
             _ => Ok(false),
         },
-        Type::BareFn(_) => Err(Error::new(
-            ty.span(),
+        Type::BareFn(_) => Err(Error::new_spanned(
+            ty,
             "a function pointer of the host has no meaning on the GPU: pass a number and `match` on it in the kernel",
         )),
-        Type::ImplTrait(_) => Err(Error::new(ty.span(), "a kernel cannot be generic: name the type")),
+        Type::ImplTrait(_) => Err(Error::new_spanned(ty, "a kernel cannot be generic: name the type")),
         _ => Ok(!SCALARS.iter().any(|scalar| is_path(ty, scalar))),
     }
 }
@@ -245,12 +258,16 @@ fn device_entry(function: &Function, kernel: &Kernel) -> TokenStream {
     let lifetimes = &function.generics;
     let (mut declared, mut layouts) = (Vec::new(), Vec::new());
     let mut text = String::new();
-    for (index, Parameter { name, ty, by_reference, .. }) in parameters.iter().enumerate() {
+    for (index, parameter) in parameters.iter().enumerate() {
+        let Parameter { name, ty, by_reference, .. } = parameter;
         let argument = argument(index);
         declared.push(if *by_reference { quote!(#argument: &#ty) } else { quote!(#argument: #ty) });
         let ty = with_static_lifetimes(ty);
         layouts.push(match cuda_std {
-            Some(cuda_std) => quote!(#cuda_std::__device::describe!(#ty, #by_reference)),
+            Some(cuda_std) => {
+                let passing = parameter.passing(cuda_std, &ty);
+                quote!(#cuda_std::__device::describe!(#ty, #by_reference, #passing))
+            }
             None => quote! {[
                 ::core::mem::size_of::<#ty>() as ::core::primitive::u64,
                 ::core::mem::align_of::<#ty>() as ::core::primitive::u64,
@@ -341,10 +358,10 @@ fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, Token
         HostName::Imported => TokenStream::new(),
         HostName::Taken => return checks_only(),
     };
-    let layouts = parameters.iter().map(|Parameter { name, ty, .. }| {
-        let ty = with_static_lifetimes(ty);
-        let text = type_text(&ty);
-        quote!(#cuda_std::__device::parameter!(#name, #text, #ty))
+    let layouts = parameters.iter().map(|parameter| {
+        let (name, ty) = (&parameter.name, with_static_lifetimes(&parameter.ty));
+        let (text, passing) = (type_text(&ty), parameter.passing(cuda_std, &ty));
+        quote!(#cuda_std::__device::parameter!(#name, #text, #ty, #passing))
     });
     let hints = hints.value(cuda_std);
     let line = ident.span().unwrap().line() as u32;
