@@ -8,10 +8,13 @@
 mod file;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use file::{check_file, finish};
+use virtual_gpu::profiler::LineProfile;
+
 pub use virtual_gpu::profiler::LaunchProfile;
 
 thread_local! {
@@ -49,6 +52,21 @@ pub fn record<T>(program: impl FnOnce() -> T) -> (T, Vec<LaunchProfile>) {
     (result, launches)
 }
 
+/// Adds the text of each line whose file is here, so that a later profile can be compared after an edit.
+fn add_texts(lines: &mut [LineProfile]) {
+    /// Lines of the files that were read.
+    static FILES: Mutex<BTreeMap<String, Vec<String>>> = Mutex::new(BTreeMap::new());
+    let mut files = lock(&FILES);
+    for line in lines.iter_mut().filter(|line| !line.file.is_empty()) {
+        let texts = files.entry(line.file.clone()).or_insert_with_key(|file| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            text.lines().map(|line| line.trim().to_owned()).collect()
+        });
+        let text = (line.line as usize).checked_sub(1).and_then(|at| texts.get(at));
+        line.text = text.cloned().unwrap_or_default();
+    }
+}
+
 /// Who wants to know of a launch: taken when it is asked for, kept until it has run.
 #[derive(Clone, Default)]
 pub(crate) struct Wanted(Vec<Recording>);
@@ -64,7 +82,8 @@ impl Wanted {
         !self.0.is_empty() || file::is_wanted()
     }
 
-    pub fn keep(&self, launch: LaunchProfile) {
+    pub fn keep(&self, mut launch: LaunchProfile) {
+        add_texts(&mut launch.lines);
         for recording in &self.0 {
             lock(recording).push(launch.clone());
         }

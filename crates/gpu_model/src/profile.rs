@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::roofline::Arithmetic;
 
+pub use advice::{Advice, LEAST_SHARE};
 pub use cost::{Cost, Ranked, Rates, Unit, rank};
 pub use stride::Strides;
 
@@ -59,6 +60,9 @@ pub struct LineProfile {
     pub file: String,
     /// The line, from 1; without lines, the line of the PTX text.
     pub line: u32,
+    /// Its text when it ran, without indentation; empty if the source was not at hand.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
     /// Its counters.
     #[serde(flatten)]
     pub work: InstructionCounts,
@@ -81,6 +85,9 @@ pub struct InstructionCounts {
     pub shared_strides: Strides,
     /// How far they were apart in global memory, where more sectors moved than the bytes fill.
     pub global_strides: Strides,
+    /// Those of them that reached local memory.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub local_accesses: u64,
     /// Their arithmetic.
     pub operations: Operations,
 }
@@ -227,7 +234,7 @@ macro_rules! add_up {
     )*};
 }
 add_up! {
-    InstructionCounts: warp_instructions lane_instructions counters distinct shared_strides global_strides operations;
+    InstructionCounts: warp_instructions lane_instructions counters distinct shared_strides global_strides local_accesses operations;
     Distinct: by_block by_launch;
     Counters:
         shared_load shared_store shared_atomic global_load global_store global_atomic bulk_load bulk_store;

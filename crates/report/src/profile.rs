@@ -44,7 +44,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_model::profile::{Rates, rank};
+    use gpu_model::profile::{Advice, Rates, rank};
 
     const SAMPLE: &str = r#"{"version":1,"model":"h200","view":"ptx","launches":[{
         "kernel":"transpose_tile","grid":[32,32,1],"block":[32,8,1],"shared_bytes":4096,"warp_instructions":900000,
@@ -67,9 +67,10 @@ mod tests {
         assert_eq!(launch.counters.global().sectors, 262_144);
         assert_eq!(launch.counters.global_load.efficiency(), Some(1.0));
         let rates = Rates::of(&gpu_model::chips::H200);
-        assert_eq!(rank(&launch.lines, &rates)[0].line.line, 14);
-        assert_eq!(launch.lines[0].work.advice(), Vec::<String>::new());
-        assert!(launch.lines[1].work.advice()[0].contains("32.0 times the wavefronts"));
+        let ranked = rank(&launch.lines, &rates);
+        assert_eq!(ranked[0].line.line, 14);
+        assert!(matches!(ranked[0].advice(&rates)[..], [Advice::BankConflicts { degree: 32.0, .. }]));
+        assert!(!ranked[1].wastes(&rates));
         assert_eq!(launch.not_counted[0].instructions, 8);
     }
 

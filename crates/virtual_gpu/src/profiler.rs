@@ -172,6 +172,9 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
             line.counters.global_load += *counted;
             profile.counters.global_load += *counted;
         }
+        for (&pc, accesses) in &tally.local_accesses {
+            lines.entry(line_of(code, pc)).or_default().local_accesses += accesses;
+        }
         for site in &tally.sites {
             if let Count::NotCounted(what, count) = site.count {
                 *others.entry(what).or_default() += count;
@@ -210,7 +213,12 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
     profile.distinct = distinct(tallies.iter().map(|tally| (&tally.reads, None)));
     profile.lines = lines
         .into_iter()
-        .map(|((file, line), work)| LineProfile { file: file.to_owned(), line, work })
+        .map(|((file, line), work)| LineProfile {
+            file: file.to_owned(),
+            line,
+            work,
+            ..LineProfile::default()
+        })
         .collect();
     profile.not_counted = others
         .into_iter()

@@ -42,16 +42,19 @@ impl Unit {
 /// Rates of one multiprocessor, per clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    schedulers: f64,
+    pub(super) schedulers: f64,
     memory_bytes: f64,
     /// By arithmetic on tensor cores.
     tensor: [f64; 5],
 }
 
 /// Bytes that shared memory and the first cache hand out in a clock.
-const BYTES_A_CLOCK: f64 = 128.0;
+pub(super) const BYTES_A_CLOCK: f64 = 128.0;
 
-const SECTOR: f64 = 32.0;
+pub(super) const SECTOR: f64 = 32.0;
+
+/// Sectors of an access to local memory: four bytes a lane.
+pub(super) const LOCAL_SECTORS: u64 = 4;
 
 const TENSOR: [Arithmetic; 5] = [
     Arithmetic::TensorF16,
@@ -89,6 +92,7 @@ impl InstructionCounts {
         let (read, counters) = (self.counters.global_read(), &self.counters);
         let cached = [counters.global_load, counters.global_store, counters.global_atomic];
         let cached: u64 = cached.iter().map(|global| global.sectors).sum();
+        let cached = cached + LOCAL_SECTORS * self.local_accesses;
         // A profile of an older version does not say how many bytes were distinct.
         let first = match self.distinct.by_launch {
             0 => read.sectors as f64 * SECTOR,
@@ -120,6 +124,8 @@ pub struct Ranked {
     pub cost: Cost,
     /// From 0 to 1.
     pub share: f64,
+    /// Whether no other line costs more.
+    pub dearest: bool,
 }
 
 /// The lines of any number of launches, each once, the most expensive first.
@@ -133,11 +139,13 @@ pub fn rank<'a>(lines: impl IntoIterator<Item = &'a LineProfile>, rates: &Rates)
     let ranked = by_place.into_iter().map(|((file, line), work)| {
         let cost = work.cost(rates);
         let share = if all > 0.0 { cost.clocks / all } else { 0.0 };
-        Ranked { line: LineProfile { file: file.to_owned(), line, work }, cost, share }
+        let line = LineProfile { file: file.to_owned(), line, work, ..LineProfile::default() };
+        Ranked { line, cost, share, dearest: false }
     });
     let mut ranked: Vec<Ranked> = ranked.collect();
     // Equal ones stay in the order of the source.
     ranked.sort_by(|a, b| b.share.total_cmp(&a.share));
+    ranked.iter_mut().take(1).for_each(|first| first.dearest = first.cost.clocks > 0.0);
     ranked
 }
 
@@ -177,6 +185,7 @@ mod tests {
             file: "a.rs".into(),
             line,
             work: InstructionCounts { warp_instructions, ..InstructionCounts::default() },
+            ..LineProfile::default()
         };
         let ranked = rank(&[line(1, 10), line(2, 40), line(1, 20), line(3, 30)], &Rates::of(&H200));
         let shares: Vec<_> = ranked.iter().map(|ranked| (ranked.line.line, ranked.share)).collect();

@@ -44,7 +44,7 @@ fn detail(out: &mut String, kernel: &Kernel, level: u32, chip: &Chip, rates: &Ra
     let _ = writeln!(
         out,
         "<details data-kernel=\"{name}\"><summary><h{level}>{name}</h{level}> {}</summary>\n<div class=\"kernel\" id=\"{}\">",
-        verdict(kernel),
+        verdict(kernel, rates),
         kernel.id(),
     );
     let shape = |shape: [u32; 3]| format!("{}×{}×{}", shape[0], shape[1], shape[2]);
@@ -85,8 +85,7 @@ fn advice(out: &mut String, kernel: &Kernel, level: u32, rates: &Rates) {
     const MOST: usize = 5;
     let ranked = rank(&kernel.launch.lines, rates);
     let told = ranked.iter().filter_map(|ranked| {
-        let work = &ranked.line.work;
-        let sentences: Vec<String> = work.advice().into_iter().chain(work.divergence()).collect();
+        let sentences: Vec<String> = ranked.advice(rates).iter().map(ToString::to_string).collect();
         (!sentences.is_empty()).then_some((&ranked.line, sentences))
     });
     let mut items = String::new();

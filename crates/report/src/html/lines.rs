@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use gpu_model::profile::{Counters, Ranked, Rates, rank};
+use gpu_model::profile::{Counters, LEAST_SHARE, Ranked, Rates, rank};
 
 use super::{Kernel, summary::Bad};
 use crate::{svg::escape, unit::grouped};
@@ -26,9 +26,6 @@ fn indent<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
 /// Columns of a line before its source.
 const COLUMNS: [&str; 8] =
     ["cost", "busy with", "instructions", "lanes", "wavefronts", "conflicts", "sectors", "fetches"];
-
-/// Lines below this share are left out, if they reach no memory.
-const LEAST_SHARE: f64 = 0.01;
 
 /// Lines that are shown on either side of those with counters.
 const AROUND: u32 = 2;
@@ -73,7 +70,7 @@ pub(super) fn table(out: &mut String, kernel: &Kernel, level: u32, rates: &Rates
             previous_file = file;
         }
         let ranked = counted.get(&(file, number));
-        let hot = ranked.is_some_and(|ranked| !ranked.line.work.advice().is_empty());
+        let hot = ranked.is_some_and(|ranked| ranked.wastes(rates));
         let _ = write!(
             out,
             "<tr role=\"row\"{}><th scope=\"row\" role=\"rowheader\">{number}</th>",
@@ -96,7 +93,7 @@ pub(super) fn table(out: &mut String, kernel: &Kernel, level: u32, rates: &Rates
     }
 }
 
-fn cells(out: &mut String, Ranked { line, cost, share }: &Ranked) {
+fn cells(out: &mut String, Ranked { line, cost, share, .. }: &Ranked) {
     let work = &line.work;
     let (shared, global) = (work.counters.shared(), work.counters.global());
     let some = |count: u64| if count > 0 { grouped(count) } else { String::new() };

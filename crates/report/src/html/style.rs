@@ -81,7 +81,7 @@ svg .mark{fill:var(--bad)}
 .bar.limit span{background:var(--bad)}
 dt{font-weight:600;margin-top:.6rem}
 dd{margin:0}
-@media (max-width:40rem){
+@media (max-width:60rem){
 th,td{padding-inline:.35rem}
 #summary thead,.source thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 #summary tr{display:grid;grid-template-columns:repeat(3,1fr);gap:0 .5rem;padding:.4rem .6rem;border-top:1px solid var(--rule)}

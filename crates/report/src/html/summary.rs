@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use gpu_model::profile::{InstructionCounts, Rates};
+use gpu_model::profile::{InstructionCounts, Rates, rank};
 
 use super::Kernel;
 use crate::{svg::escape, text::counted, unit::grouped};
@@ -69,12 +69,12 @@ impl Bad for InstructionCounts {
     }
 
     fn refetches(&self) -> bool {
-        self.reuse_advice().is_some()
+        self.refetched().is_some()
     }
 }
 
 /// A kernel's waste in words; each kind by itself, since units differ.
-pub(super) fn verdict(kernel: &Kernel) -> String {
+pub(super) fn verdict(kernel: &Kernel, rates: &Rates) -> String {
     let work = kernel.launch.work();
     let mut found = Vec::new();
     match work.counters.shared().bank_conflicts {
@@ -87,11 +87,18 @@ pub(super) fn verdict(kernel: &Kernel) -> String {
             found.push(format!("{what} use {:.0} % of what moves", used * 100.0));
         }
     }
-    if let Some(fetches) = work.fetches().filter(|_| work.refetches()) {
+    if let Some(fetches) = work.refetched() {
         found.push(format!("each byte fetched {fetches:.1} times by a block"));
     }
     if let Some(lanes) = work.active_lanes().filter(|_| work.diverges()) {
         found.push(format!("{lanes:.1} of 32 lanes at work"));
+    }
+    if found.is_empty() {
+        let wasteful = rank(&kernel.launch.lines, rates).into_iter().filter(|line| line.wastes(rates));
+        let share: f64 = wasteful.map(|line| line.share).sum();
+        if share > 0.0 {
+            found.push(format!("{:.0} % of its cost on lines with a remedy", share * 100.0));
+        }
     }
     match found.is_empty() {
         true => "<span class=\"good\">no waste found</span>".to_owned(),

@@ -36,6 +36,8 @@ pub(super) struct Tally {
     /// How often each instruction was executed, and by how many lanes: side by side, since both are counted at once.
     pub executed: Vec<[u64; 2]>,
     pub memory_instructions: BySpace,
+    /// Accesses to local memory, by program counter.
+    pub local_accesses: HashMap<u32, u64>,
     /// Index into `sites`, plus one; 0 is none.
     site_of: Vec<u32>,
     pub sites: Vec<Site>,
@@ -153,6 +155,9 @@ impl Tally {
         }
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
             *reached(&mut self.memory_instructions, access.space) += 1;
+            if access.space == MemorySpace::Local {
+                *self.local_accesses.entry(pc).or_default() += 1;
+            }
             return;
         }
         let asked = Asked::of(access);

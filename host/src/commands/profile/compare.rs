@@ -1,6 +1,6 @@
 //! `profile --compare`: two profiles beside each other, kernel by kernel, with the lines that have changed most.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use gpu_model::profile::{InstructionCounts, LineProfile, Rates};
@@ -46,6 +46,7 @@ struct Side {
 #[derive(Serialize)]
 struct Change {
     file: String,
+    /// Its number after, or before if it is gone.
     line: u32,
     before: Option<InstructionCounts>,
     after: Option<InstructionCounts>,
@@ -127,35 +128,84 @@ fn lines<'a>(recording: &'a Recording, kernel: &'a str) -> impl Iterator<Item = 
     recording.of(kernel).flat_map(|launch| &launch.profile.lines)
 }
 
+/// A line of one side, all its launches together.
+struct Counted<'a> {
+    line: u32,
+    text: &'a str,
+    work: InstructionCounts,
+}
+
+/// The lines of a side by file, in the order of the source.
+fn by_file<'a>(lines: impl Iterator<Item = &'a LineProfile>) -> BTreeMap<&'a str, Vec<Counted<'a>>> {
+    let mut files: BTreeMap<&str, BTreeMap<u32, Counted>> = BTreeMap::new();
+    for LineProfile { file, line, text, work } in lines {
+        let counted = files.entry(file).or_default().entry(*line);
+        counted.or_insert(Counted { line: *line, text, work: InstructionCounts::default() }).work += *work;
+    }
+    files.into_iter().map(|(file, lines)| (file, lines.into_values().collect())).collect()
+}
+
+/// Pairs of the same line, before and after: those of a longest common subsequence by text, which an edit elsewhere in the file
+/// does not disturb; by number where a side has no text.
+fn pairs(before: &[Counted], after: &[Counted]) -> Vec<(Option<usize>, Option<usize>)> {
+    let has_texts = [before, after].iter().all(|side| side.iter().any(|line| !line.text.is_empty()));
+    let same = |b: usize, a: usize| match has_texts {
+        true => before[b].text == after[a].text,
+        false => before[b].line == after[a].line,
+    };
+    // Length of the longest common subsequence of what follows each pair of places.
+    let mut longest = vec![vec![0u32; after.len() + 1]; before.len() + 1];
+    for b in (0..before.len()).rev() {
+        for a in (0..after.len()).rev() {
+            let skipped = longest[b + 1][a].max(longest[b][a + 1]);
+            longest[b][a] = if same(b, a) { skipped.max(longest[b + 1][a + 1] + 1) } else { skipped };
+        }
+    }
+    let (mut b, mut a, mut pairs) = (0, 0, Vec::new());
+    while b < before.len() || a < after.len() {
+        if b < before.len() && a < after.len() && same(b, a) && longest[b][a] == longest[b + 1][a + 1] + 1 {
+            pairs.push((Some(b), Some(a)));
+            (b, a) = (b + 1, a + 1);
+        } else if a == after.len() || (b < before.len() && longest[b + 1][a] >= longest[b][a + 1]) {
+            pairs.push((Some(b), None));
+            b += 1;
+        } else {
+            pairs.push((None, Some(a)));
+            a += 1;
+        }
+    }
+    pairs
+}
+
 /// The lines that cost more or less than before, the largest difference first.
 fn changes<'a>(
     before: impl Iterator<Item = &'a LineProfile>,
     after: impl Iterator<Item = &'a LineProfile>,
     rates: &Rates,
 ) -> Vec<Change> {
-    let mut by_place: BTreeMap<(&str, u32), [Option<InstructionCounts>; 2]> = BTreeMap::new();
-    let both = before.map(|line| (0, line)).chain(after.map(|line| (1, line)));
-    for (side, line) in both {
-        let slot = &mut by_place.entry((&line.file, line.line)).or_default()[side];
-        *slot.get_or_insert_default() += line.work;
+    let (before, after) = (by_file(before), by_file(after));
+    let cost = |work: Option<InstructionCounts>| work.map_or(0.0, |work| work.cost(rates).clocks);
+    let files: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+    let mut changes = Vec::new();
+    for file in files {
+        let (before, after) =
+            (before.get(file).map_or(&[][..], Vec::as_slice), after.get(file).map_or(&[][..], Vec::as_slice));
+        for (b, a) in pairs(before, after) {
+            let line = a.map_or_else(|| b.map_or(0, |b| before[b].line), |a| after[a].line);
+            let (before, after) = (b.map(|b| before[b].work), a.map(|a| after[a].work));
+            let difference = cost(after) - cost(before);
+            changes.push(Change { file: file.to_owned(), line, before, after, difference });
+        }
     }
-    let cost = |work: &Option<InstructionCounts>| work.map_or(0.0, |work| work.cost(rates).clocks);
-    let mut changes: Vec<Change> = by_place
-        .into_iter()
-        .map(|((file, line), [before, after])| {
-            let difference = cost(&after) - cost(&before);
-            Change { file: file.to_owned(), line, before, after, difference }
-        })
-        .filter(|change| change.difference != 0.0)
-        .collect();
+    changes.retain(|change| change.difference != 0.0);
     changes.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
     changes
 }
 
-/// What a row of the table tells of a side, by its name.
+/// A row of the table: its name, and its value for a side.
 type Measure<T> = (&'static str, fn(&Side) -> T);
 
-/// What is counted of a kernel, before and after, a row each; what is nothing on both sides has none.
+/// A kernel's counts before and after, a row each; counts of zero on both sides have none.
 fn measures(before: &Side, after: &Side) -> Vec<Vec<String>> {
     let counts: [Measure<u64>; 8] = [
         ("launches", |side| side.launches as u64),
@@ -218,7 +268,7 @@ mod tests {
     fn lines_are_told_by_how_much_they_have_changed() {
         let line = |line, warp_instructions| {
             let work = InstructionCounts { warp_instructions, ..InstructionCounts::default() };
-            LineProfile { file: "a.rs".into(), line, work }
+            LineProfile { file: "a.rs".into(), line, work, ..LineProfile::default() }
         };
         let before = [line(1, 100), line(2, 100), line(3, 40)];
         let after = [line(1, 100), line(2, 20), line(4, 10)];
@@ -226,5 +276,18 @@ mod tests {
         let places: Vec<_> = found.iter().map(|change| (change.line, change.difference)).collect();
         assert_eq!(places, [(2, -20.0), (3, -10.0), (4, 2.5)]);
         assert!(found[1].after.is_none() && found[2].before.is_none());
+    }
+
+    #[test]
+    fn a_comment_above_changes_no_pair() {
+        let line = |line, text: &str, warp_instructions| {
+            let work = InstructionCounts { warp_instructions, ..InstructionCounts::default() };
+            LineProfile { file: "a.rs".into(), line, text: text.into(), work }
+        };
+        let before = [line(1, "load", 100), line(2, "add", 100), line(3, "store", 40)];
+        let after = [line(4, "load", 100), line(5, "fma", 60), line(6, "add", 20), line(9, "store", 40)];
+        let found = changes(before.iter(), after.iter(), &Rates::of(&H200));
+        let places: Vec<_> = found.iter().map(|change| (change.line, change.difference)).collect();
+        assert_eq!(places, [(6, -20.0), (5, 15.0)]);
     }
 }

@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
-use gpu_model::profile::{InstructionCounts, LaunchProfile, Ranked, Rates, rank};
+use gpu_model::profile::{InstructionCounts, LEAST_SHARE, LaunchProfile, Ranked, Rates, rank};
 use report::unit;
 
 use crate::merging::Merge;
 use crate::source;
 use crate::terminal::{self, grouped};
-
-/// Lines below this share are left to `--json`, unless there is something to say about them.
-const LEAST_SHARE: f64 = 0.01;
 
 /// Columns of a bar.
 const BAR: usize = 16;
@@ -19,10 +16,10 @@ const BAR: usize = 16;
 pub(super) fn tell(out: &mut String, launches: &[LaunchProfile], merges: &[Merge], rates: &Rates) -> usize {
     let mut told = 0;
     let ranked = rank(launches.iter().flat_map(|launch| &launch.lines), rates);
-    let (shown, rest): (Vec<&Ranked>, Vec<&Ranked>) = ranked
-        .iter()
-        .partition(|ranked| ranked.share >= LEAST_SHARE || !ranked.line.work.advice().is_empty());
-    for Ranked { line, cost, share } in shown {
+    let (shown, rest): (Vec<&Ranked>, Vec<&Ranked>) =
+        ranked.iter().partition(|ranked| ranked.share >= LEAST_SHARE);
+    for ranked in shown {
+        let Ranked { line, cost, share, .. } = ranked;
         let place = match line.file.as_str() {
             "" => format!("PTX line {}", line.line),
             file => format!("{}:{}", source::relative(file), line.line),
@@ -43,8 +40,8 @@ pub(super) fn tell(out: &mut String, launches: &[LaunchProfile], merges: &[Merge
             );
             out.push_str(&terminal::wrapped("    → ", &sentence));
         }
-        for advice in line.work.advice().into_iter().chain(line.work.divergence()) {
-            out.push_str(&terminal::wrapped("    → ", &advice));
+        for advice in ranked.advice(rates) {
+            out.push_str(&terminal::wrapped("    → ", &advice.to_string()));
         }
     }
     if !rest.is_empty() {
@@ -62,7 +59,7 @@ fn bar(share: f64) -> String {
     format!("{}{}", "█".repeat(full), "·".repeat(BAR - full))
 }
 
-/// What a line does: instructions and lanes, then each memory, a sentence each.
+/// A line's counts: instructions and lanes, then each memory, a sentence each.
 pub(super) fn counts(work: &InstructionCounts) -> Vec<String> {
     let lanes = work.active_lanes().unwrap_or(0.0);
     let mut sentences = vec![format!("{} instructions of {lanes:.1} lanes", grouped(work.warp_instructions))];
