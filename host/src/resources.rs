@@ -1,4 +1,4 @@
-//! What a kernel takes of a multiprocessor: registers and static shared memory, and who says so.
+//! A kernel's resources on a multiprocessor: registers and static shared memory, with their source.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,12 +15,12 @@ use warpsmith_launch::{Description, Device, ErrorContext};
 use crate::modules::LEVELS;
 use crate::programs;
 
-/// What one thread and one block of a kernel take.
+/// Resources of a thread and of a block of a kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Resources {
     /// Registers of a thread; `None` if nothing at hand can tell.
     pub registers: Option<u32>,
-    /// What told them, or why nothing could.
+    /// Their source, or why there is none.
     pub registers_from: String,
     /// Bytes of static shared memory.
     pub static_shared: u32,
@@ -35,7 +35,7 @@ impl Resources {
             Ok(registers) => (Some(registers), format!("ptxas for sm_{}", capability.number())),
             Err(reason) => (None, reason),
         };
-        let uses_dynamic_shared = names_dynamic_shared(ptx);
+        let uses_dynamic_shared = names_dynamic_shared(ptx, kernel.name());
         Self { registers, registers_from, static_shared: kernel.static_shared(), uses_dynamic_shared }
     }
 
@@ -75,18 +75,28 @@ impl Resources {
             }
         };
         let uses_dynamic_shared =
-            LEVELS.of(name).is_some_and(|level| names_dynamic_shared(&level.alone(name)));
+            LEVELS.of(name).is_some_and(|level| names_dynamic_shared(&level.alone(name), name));
         Ok(Self { registers, registers_from, static_shared, uses_dynamic_shared })
     }
 }
 
-/// Whether a module's code names its dynamic shared memory: an array whose extent the module leaves open.
-fn names_dynamic_shared(ptx: &str) -> bool {
+/// Whether a kernel, or a function beside it, names the module's dynamic shared memory: an array whose extent is left open.
+fn names_dynamic_shared(ptx: &str, kernel: &str) -> bool {
     let open = |line: &&str| line.starts_with(".extern .shared") && line.trim_end().ends_with("[];");
     let arrays = ptx.lines().filter(open).filter_map(|line| line.split_whitespace().last());
     arrays.map(|array| array.trim_end_matches("[];")).any(|array| {
-        let mut others = ptx.lines().filter(|line| !line.starts_with(".extern") && !line.starts_with("//"));
-        others.any(|line| line.contains(array))
+        let mut inside_another = false;
+        ptx.lines().any(|line| {
+            if let Some((_, entry)) = line.split_once(".entry ") {
+                inside_another = entry.trim_end().trim_end_matches(['(', ')']) != kernel;
+            }
+            let names = !inside_another
+                && !line.starts_with(".extern")
+                && !line.starts_with("//")
+                && line.contains(array);
+            inside_another &= line != "}";
+            names
+        })
     })
 }
 
@@ -101,7 +111,7 @@ fn ptxas_registers(kernel: &str, capability: Capability) -> Result<u32, String> 
 
 /// The same of a kernel in a text.
 fn assembled(kernel: &str, ptx: &str, capability: Capability) -> Result<u32, String> {
-    /// What `ptxas` printed, by architecture, kernel and text.
+    /// Output of `ptxas`, by architecture, kernel and text.
     static PRINTED: Mutex<BTreeMap<String, Result<String, String>>> = Mutex::new(BTreeMap::new());
     let ptxas = programs::find("ptxas").ok_or("there is no ptxas; `warpsmith doctor` says how to get it")?;
     let target = ptx.lines().find_map(|line| line.trim().strip_prefix(".target sm_")).unwrap_or_default();
@@ -131,7 +141,7 @@ pub fn ask_about(kernels: &[&Description], capability: Capability) {
     });
 }
 
-/// What `ptxas -v` prints about a module of one kernel.
+/// Output of `ptxas -v` for a module of one kernel.
 fn assemble(ptxas: &Path, ptx: &str, arch: &str, kernel: &str) -> Result<String, String> {
     let input = std::env::temp_dir().join(format!("warpsmith-{}-{kernel}.ptx", std::process::id()));
     std::fs::write(&input, ptx).map_err(|error| format!("{}: {error}", input.display()))?;
@@ -174,8 +184,11 @@ ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem";
     fn dynamic_shared_memory_shows_in_the_code_that_names_it() {
         for (kernel, uses) in [("matmul_dynamic", true), ("matmul_tiled_16", false), ("vecadd", false)] {
             let level = LEVELS.of(kernel).unwrap();
-            assert_eq!(names_dynamic_shared(&level.alone(kernel)), uses, "{kernel}");
+            assert_eq!(names_dynamic_shared(&level.alone(kernel), kernel), uses, "{kernel}");
         }
+        let both = ".extern .shared .align 4 .b8 open[];\n.visible .entry plain()\n{\nret;\n}\n\
+                    .visible .entry dynamic(\n.param .u64 a\n)\n{\nmov.u32 %r1, open;\n}\n";
+        assert!(!names_dynamic_shared(both, "plain") && names_dynamic_shared(both, "dynamic"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use sanitizer::{Checks, Finding, Format, Sanitizer, Severity, UnknownCheck, rend
 
 use virtual_gpu::Options;
 
+use crate::choice::setting;
 use crate::fork;
 use crate::objects::queue;
 use crate::per_process::of_this_process;
@@ -42,9 +43,9 @@ static RUNNING: OnceLock<Option<Running>> = OnceLock::new();
 
 /// The checks requested by the environment; `None` if the variable is not set.
 fn asked() -> Result<Option<(Checks, Option<PathBuf>)>, UnknownCheck> {
-    match std::env::var("WARPSMITH_CHECK") {
-        Ok(value) if !value.is_empty() => sanitizer::from_env(&value).map(Some),
-        _ => Ok(None),
+    match setting("WARPSMITH_CHECK") {
+        value if value.is_empty() => Ok(None),
+        value => sanitizer::from_env(&value).map(Some),
     }
 }
 

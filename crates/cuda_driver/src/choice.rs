@@ -21,7 +21,7 @@ use crate::stand_in;
 /// How many virtual GPUs to provide.
 const DEVICES: &str = "WARPSMITH_DEVICES";
 
-/// What the user asks for.
+/// The user's preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DevicePreference {
     /// A GPU if there is one, else the virtual GPU. As a stand-in for `libcuda.so.1`: the virtual GPU.
@@ -204,10 +204,16 @@ pub(crate) fn taken_or_code() -> Result<Taken, CUresult> {
     }
 }
 
+/// A variable of the environment, empty if it is not set. Bytes that are no text are replaced, and then refused as any other
+/// unknown word.
+pub(crate) fn setting(name: &str) -> String {
+    std::env::var_os(name).unwrap_or_default().to_string_lossy().into_owned()
+}
+
 fn decide(preference: Option<DevicePreference>, chips: Option<Chips>) -> Result<Taken, ChoiceError> {
     let preference = match preference {
         Some(preference) => preference,
-        None => std::env::var("WARPSMITH_DEVICE").unwrap_or_default().parse()?,
+        None => setting("WARPSMITH_DEVICE").parse()?,
     };
     match preference {
         DevicePreference::Virtual => Ok(Taken::Virtual(modelled(chips)?)),
@@ -259,7 +265,7 @@ fn same(some: &[&Chip], others: &[&Chip]) -> bool {
 
 fn modelled(given: Option<Chips>) -> Result<&'static [&'static Chip], ChoiceError> {
     check::start()?;
-    if std::env::var("WARPSMITH_EXECUTION").is_ok_and(|given| !given.trim().is_empty()) {
+    if !setting("WARPSMITH_EXECUTION").trim().is_empty() {
         Execution::of_environment()?;
     }
     let numbers = [
@@ -269,17 +275,17 @@ fn modelled(given: Option<Chips>) -> Result<&'static [&'static Chip], ChoiceErro
         ("WARPSMITH_WATCHDOG", 1..=u64::MAX),
     ];
     for (name, range) in numbers {
-        let given = std::env::var(name).unwrap_or_default();
+        let given = setting(name);
         if !given.trim().is_empty() && !given.trim().parse().is_ok_and(|number| range.contains(&number)) {
             return Err(ChoiceError::NotANumber { name, given, least: *range.start(), most: *range.end() });
         }
     }
-    let chips = match (given, std::env::var("WARPSMITH_MODEL")) {
+    let chips = match (given, setting("WARPSMITH_MODEL")) {
         (Some(chips), _) => chips,
-        (None, Ok(keys)) if !keys.is_empty() => listed(&keys)?,
+        (None, keys) if !keys.is_empty() => listed(&keys)?,
         _ => vec![&chips::H200],
     };
-    let devices = std::env::var(DEVICES).ok().and_then(|given| given.trim().parse().ok());
+    let devices = setting(DEVICES).trim().parse().ok();
     let devices = devices.unwrap_or(chips.len());
     // Decided once in a process.
     Ok(spread(chips, devices)?.leak())

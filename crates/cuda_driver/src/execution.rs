@@ -6,7 +6,7 @@ use std::sync::Arc;
 use compiled::Kept;
 use virtual_gpu::jit::Compiler;
 
-use crate::choice::ChoiceError;
+use crate::choice::{ChoiceError, setting};
 
 /// How programs run on the virtual GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Execution {
 impl Execution {
     /// The mode requested by the environment, if this machine supports it.
     pub fn of_environment() -> Result<Self, ChoiceError> {
-        let given = std::env::var("WARPSMITH_EXECUTION").unwrap_or_default();
+        let given = setting("WARPSMITH_EXECUTION");
         match (given.trim(), compiled::available()) {
             ("interpreted", _) => Ok(Execution::Interpreted("WARPSMITH_EXECUTION asks for it".into())),
             ("compiled", Err(why)) => Err(ChoiceError::NotCompiled { why: why.to_string() }),
@@ -35,10 +35,10 @@ impl Execution {
         }
     }
 
-    /// What compiles the programs.
+    /// The compiler of programs.
     pub(crate) fn compiler() -> Option<Arc<dyn Compiler>> {
         // Unless it is requested, there is no need to look for LLVM before a kernel is worth compiling.
-        match std::env::var("WARPSMITH_EXECUTION").unwrap_or_default().trim() {
+        match setting("WARPSMITH_EXECUTION").trim() {
             "interpreted" => None,
             given => Some(compiled::compiler(given == "compiled", Kept::AsUsual)),
         }

@@ -1,7 +1,8 @@
 //! The shared library, as programs find it that know nothing of us: under the driver's name, on the search path.
 #![cfg(target_os = "linux")]
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -96,9 +97,12 @@ fn mistaken_settings_are_told_once() {
         ("WARPSMITH_WATCHDOG", "never"),
         ("WARPSMITH_MODEL", "gtx480"),
         ("WARPSMITH_CHECK", "memroy"),
+        // Sent as a byte that is no text.
+        ("WARPSMITH_CHECK", "\u{fffd}"),
     ] {
         let mut environment: Vec<_> = directory.environment().to_vec();
-        environment.push((name, value.into()));
+        let sent = if value == "\u{fffd}" { OsStr::from_bytes(b"\xff").into() } else { value.into() };
+        environment.push((name, sent));
         let (ok, out, err) = run("libcuda.so.1", &environment);
         assert!(!ok, "{name}={value}: {out}");
         let told: Vec<_> = err.lines().filter(|line| line.starts_with("warpsmith:")).collect();

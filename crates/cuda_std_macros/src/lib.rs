@@ -21,7 +21,8 @@ use proc_macro::TokenStream;
 
 /// Makes a function an entry point that the host can launch.
 ///
-/// The function must be `unsafe`, not generic, and return nothing. Parameters follow upstream's rules: `&[T]` is
+/// A function without `unsafe` is a blockwise kernel: its first parameter is a `blockwise::Block`, and the crate `blockwise`
+/// describes the rest. What follows is of `unsafe` ones, which are not generic and return nothing. `&[T]` is
 /// passed as pointer and length, scalars, pointers and references as themselves, and any other `Copy` type by value
 /// with its Rust size and alignment. `&mut` is refused, since every thread would hold it: take `*mut T`.
 ///
