@@ -1,4 +1,4 @@
-//! What every command gets, and how it answers.
+//! A command's context, and its answer.
 
 use warpsmith_launch::DevicePreference;
 
@@ -17,7 +17,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What a program ended with; 1 if a signal ended it.
+    /// A program's exit code; 1 if a signal ended it.
     pub fn of(status: std::process::ExitStatus) -> Self {
         match status.code() {
             Some(0) => Self::Well,
@@ -36,7 +36,7 @@ impl Outcome {
     }
 }
 
-/// What every command gets besides its own arguments.
+/// The arguments that all commands share.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// The device asked for on the command line.

@@ -1,4 +1,4 @@
-//! What `check` and `run --check` share: what to look for, under which schedules, and how to tell what was found.
+//! The common part of `check` and `run --check`: tools, schedules, and the report.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::program::{Program, folder, left};
 use crate::terminal::{self, Progress};
 
-/// What to look for, and how to tell it.
+/// The checks and the form of their report.
 #[derive(clap::Args, Debug, Clone, PartialEq)]
 pub struct Search {
     /// Which tools: memory, race, init, barrier, api, separated by commas
@@ -41,7 +41,7 @@ pub struct Search {
     format: Format,
 }
 
-/// What is an error besides errors.
+/// Severities that count as errors.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum Deny {
     /// Findings that may be harmless, such as a race of equal values
@@ -64,7 +64,7 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
-/// What a checked process writes into its file.
+/// The file of a checked process.
 #[derive(Deserialize)]
 pub struct Report {
     pub findings: Vec<Finding>,
@@ -136,7 +136,7 @@ impl fmt::Display for Search {
 struct Answer {
     version: u32,
     checked: [String; 1],
-    /// What the program ended with; `null` if a signal ended it.
+    /// The program's exit code; `null` if a signal ended it.
     exit_code: Option<i32>,
     /// How many of its processes called CUDA.
     processes: usize,
@@ -239,7 +239,7 @@ fn rest(spent: Duration, done: u32, of: u32) -> String {
     }
 }
 
-/// What the processes of one run left, in the order of their numbers.
+/// Reports of the processes of one run, in the order of their numbers.
 fn reports(folder: &Path, run: usize) -> anyhow::Result<Vec<Report>> {
     let begins = format!("{run}-");
     let of_run = |file: &PathBuf| {

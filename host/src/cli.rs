@@ -32,7 +32,7 @@ pub struct Cli {
     #[command(flatten)]
     output: Output,
 
-    /// What to do; all demos when left out
+    /// The command; all demos when left out
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -164,7 +164,7 @@ fn asks_for_json() -> bool {
     std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
-/// What the parser of the command line found, without its label and the advice beneath.
+/// The command-line parser's message, without its label and the advice beneath.
 fn first_paragraph(text: &str) -> String {
     let paragraph = text.split("\n\n").next().unwrap_or(text);
     let words: Vec<&str> = paragraph.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! What the virtual GPU counts while a kernel runs.
+//! Counters of the virtual GPU.
 
 use gpu_model::profile::{BySpace, Counters};
 use warpsmith_cuda::profile::{LaunchProfile, record};
@@ -19,7 +19,7 @@ pub fn profiled(
     ended.map(|()| profiles)
 }
 
-/// What was counted in the launches of a row.
+/// Counters of a row's launches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// Wavefronts, conflicts, sectors.

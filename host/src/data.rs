@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-/// What the state grows by with each number.
+/// Increment of the state.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A stream of random numbers.

@@ -14,9 +14,9 @@ pub enum Dependencies {
     Git { url: String, commit: Option<String> },
 }
 
-/// What stands for this repository in a template. With the slash: `WARPSMITH_DEVICE` and its like stay what they are.
+/// Placeholder of this repository in a template. With the slash, so `WARPSMITH_DEVICE` and its like stay.
 const HERE: &str = "WARPSMITH/";
-/// What stands for the sentence on all this.
+/// Placeholder of the sentence on the dependencies.
 const SENTENCE: &str = "SENTENCE";
 
 impl Dependencies {
@@ -28,7 +28,7 @@ impl Dependencies {
              `cargo install`"
         );
         let project = std::path::absolute(project)?;
-        // What is there of it already, with its links followed; the rest is still to be made.
+        // The existing part, with its links followed; the rest is still to be made.
         let there = project.ancestors().find(|folder| folder.exists()).unwrap_or(&project);
         let rest = project.strip_prefix(there).unwrap_or(&project);
         let project = there.canonicalize().unwrap_or_else(|_| there.to_owned()).join(rest);
@@ -80,7 +80,7 @@ impl Dependencies {
         }
     }
 
-    /// What the project's README says of them.
+    /// Their sentence in the project's README.
     fn sentence(&self) -> String {
         match self {
             Self::Path(path) if Path::new(path).is_relative() => format!(

@@ -1,4 +1,4 @@
-//! What can go wrong between the host and its kernels.
+//! Errors between the host and its kernels.
 
 /// An error of this crate: what was asked, what the limit is, and what to do.
 #[derive(Debug, thiserror::Error)]

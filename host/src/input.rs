@@ -93,7 +93,7 @@ impl Input {
 mod tests {
     use super::*;
 
-    /// What a run of `cat` reads.
+    /// The input of a run of `cat`.
     fn cat(input: &Input) -> String {
         let mut command = Command::new("cat");
         let mut child = input.give(&mut command, 1).stdout(Stdio::piped()).spawn().unwrap();

@@ -15,7 +15,7 @@ use crate::modules::LEVELS;
 pub struct Step {
     pub kernel: &'static str,
     pub new: &'static str,
-    /// What m, n and k are multiples of.
+    /// Divisors of m, n and k.
     pub tile: (usize, usize, usize),
     /// Threads of a block along x and y.
     pub block: (u32, u32),

@@ -13,7 +13,7 @@ pub struct Link {
     pub peers: bool,
     /// Whether atomic operations reach it, too.
     pub atomics: bool,
-    /// What lies between them, where NVML tells it.
+    /// The link between them, where NVML tells it.
     pub by: Option<&'static str>,
 }
 
@@ -101,7 +101,7 @@ impl Nvml {
         }
     }
 
-    /// What lies between two devices.
+    /// The link between two devices.
     fn between(&self, one: *mut c_void, other: *mut c_void) -> Option<&'static str> {
         let (mut status, mut level): (c_int, c_uint) = (-1, 0);
         // SAFETY: as above; the devices came from NVML.

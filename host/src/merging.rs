@@ -20,7 +20,7 @@ pub struct Merge {
     pub line: u32,
     /// PTX instructions.
     pub loads: usize,
-    /// What they become.
+    /// The number of merged loads.
     pub into: usize,
 }
 
@@ -118,7 +118,7 @@ fn groups(offsets: &BTreeSet<i64>, width: i64, aligned: i64) -> Vec<Vec<i64>> {
     groups
 }
 
-/// What addresses are known to be multiples of.
+/// Known alignment of addresses.
 struct Alignments<'a> {
     definitions: HashMap<&'a str, Vec<&'a Instruction>>,
     variables: HashMap<&'a str, i64>,

@@ -65,7 +65,7 @@ impl<'a> Program<'a> {
         self.name.display().to_string()
     }
 
-    /// What is said of a program that made no CUDA call.
+    /// The message about a program that made no CUDA call.
     pub fn no_call(&self) -> String {
         let why = self
             .without_driver

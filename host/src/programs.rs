@@ -37,7 +37,7 @@ fn wheels(environment: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a program prints when it is run, if it ends well.
+/// A program's output, if it ends well.
 pub fn output(program: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

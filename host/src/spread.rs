@@ -66,7 +66,7 @@ fn part_of<I: Copy>(lines: &[I], k: usize, part: Range<usize>) -> Vec<I> {
 /// An element whose products are spread.
 pub trait Spread: TensorInput + Element {
     const INPUT: Input;
-    /// What C holds of it.
+    /// Its part of C.
     type C: TensorOutput;
     const OUTPUT: Output;
 

@@ -66,7 +66,7 @@ fn built() -> anyhow::Result<PathBuf> {
     cargo
         .args(["build", "--release", "--package", "cuda_driver", "--lib", "--target-dir"])
         .arg(target.path());
-    // What is asked for on standard output is the command's own.
+    // Standard output is the command's own.
     let status = cargo.current_dir(&sources).stdout(std::io::stderr()).status();
     let status = status.context("the stand-in driver needs cargo (https://rustup.rs)")?;
     anyhow::ensure!(status.success(), "the stand-in driver cannot be built: cargo says why above");

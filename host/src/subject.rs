@@ -1,4 +1,4 @@
-//! What a command is about: kernels of this repository, a profile or PTX that is there already, or a program that is run
+//! A command's subject: kernels of this repository, a profile or PTX that is there already, or a program that is run
 //! for it. The one place that tells them apart.
 
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::registry;
 use crate::size::Size;
 
-/// What a command is about, as the command line says it.
+/// A command's subject on the command line.
 #[derive(clap::Args, Debug, Clone, Default)]
 pub struct Subject {
     /// A kernel or family of `warpsmith list`; a profile, FILE.json; PTX, FILE.ptx; each file with :KERNEL for one of its
@@ -214,7 +214,7 @@ impl Subject {
         self.names.is_empty() && self.program.is_empty()
     }
 
-    /// What is named, if no program is.
+    /// The named subjects, if there is no program.
     pub fn named(&self) -> anyhow::Result<Vec<Named>> {
         let named: Vec<Vec<Named>> =
             self.names.iter().map(|name| Named::of(name)).collect::<Result<_, _>>()?;

@@ -1,4 +1,4 @@
-//! What reaches the terminal: tables, colours only where a person reads, progress, and the one error printer.
+//! Output on the terminal: tables, colours only where a person reads, progress, and the one error printer.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -226,7 +226,7 @@ fn broken(first: &str, sentence: &str, width: usize) -> String {
 /// A line on standard error that says what runs now; none if standard error is no terminal.
 pub struct Progress {
     bar: ProgressBar,
-    /// What stands before lines that stay, where the moving one cannot be shown.
+    /// Prefix of lines that stay, where the moving one cannot be shown.
     piped: Option<String>,
 }
 

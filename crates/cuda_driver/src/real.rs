@@ -123,7 +123,7 @@ impl RealDriver {
         }
     }
 
-    /// What a driver of any version has, and a library that only bears its name may not.
+    /// Entries of a driver of any version, which a library that only bears its name may lack.
     fn lacks(&self) -> Option<&'static str> {
         ["cuInit\0", "cuDeviceGetCount\0"].into_iter().find(|name| self.symbol(name).is_none())
     }

@@ -58,12 +58,12 @@ impl DriverDirectory {
         Ok(Self { path })
     }
 
-    /// What `LD_LIBRARY_PATH` begins with.
+    /// The beginning of `LD_LIBRARY_PATH`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What a program's environment needs: the search path that begins with the directory, and the virtual device.
+    /// Variables for a program: the search path that begins with the directory, and the virtual device.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let inherited = std::env::var_os(SEARCH_PATH).unwrap_or_default();
         let mut search = self.path.clone().into_os_string();
@@ -127,7 +127,7 @@ fn make_private(path: &Path) -> io::Result<()> {
         if !metadata.is_dir() || metadata.uid() != me || metadata.permissions().mode() & 0o022 != 0 {
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "it belongs to somebody else, or others may write it",
+                "it belongs to another user, or others may write it",
             ));
         }
         Ok(())

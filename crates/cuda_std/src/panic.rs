@@ -14,7 +14,7 @@ const LENGTH: usize = 192;
 /// Messages that have room. A panic ends the launch, so that one is read; which of several is not known.
 #[cfg(target_os = "cuda")]
 const MESSAGES: u32 = 32;
-/// What further threads say that panic before the launch has ended.
+/// The message of further threads that panic before the launch has ended.
 #[cfg(target_os = "cuda")]
 const NO_ROOM: &core::ffi::CStr = c"a panic after 32 others, whose text has no room";
 

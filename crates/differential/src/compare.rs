@@ -14,9 +14,9 @@ pub struct Difference {
     pub operands: Vec<u64>,
     /// Name of the result.
     pub result: String,
-    /// What was expected.
+    /// The expected bits.
     pub expected: u64,
-    /// What came out.
+    /// The resulting bits.
     pub got: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct FormReport {
     pub differences: Vec<Difference>,
 }
 
-/// What a comparison found.
+/// A comparison's result.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Instruction cases compared.

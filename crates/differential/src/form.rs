@@ -28,7 +28,7 @@ pub const FAMILIES: [(&str, &str); 11] = [
 pub struct NamedOperand {
     /// Its register's name.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub kind: Kind,
 }
 

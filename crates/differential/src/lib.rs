@@ -31,7 +31,7 @@ pub trait Device {
 pub struct Refused {
     /// The form's text.
     pub form: String,
-    /// What the device said.
+    /// The device's message.
     pub reason: String,
 }
 

@@ -38,9 +38,9 @@ enum Command {
     },
     /// Lists the forms on which the second recording differs from the first.
     Compare {
-        /// What is held to be right.
+        /// The reference.
         expected: PathBuf,
-        /// What is judged.
+        /// The subject.
         got: PathBuf,
         /// Lists every case that differs, not four of a form.
         #[arg(long)]

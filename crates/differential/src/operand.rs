@@ -50,12 +50,12 @@ pub const F32: Float = Float { fraction: 23, exponent: 8 };
 /// Binary64.
 pub const F64: Float = Float { fraction: 52, exponent: 11 };
 
-/// What an operand holds.
+/// An operand's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// True or false.
     Pred,
-    /// An integer of so many bits.
+    /// An integer of this width in bits.
     Int(u32),
     /// Two 16-bit integers.
     IntPair,
@@ -70,7 +70,7 @@ pub enum Kind {
     Offset,
     /// The clamp and segment mask of a shuffle.
     Clamp,
-    /// One of few values, so that lanes agree; of so many bits.
+    /// One of few values, so that lanes agree; of this width in bits.
     Few(u32),
     /// An angle within one turn either way.
     Turn,

@@ -13,7 +13,7 @@ const MAGIC: &[u8; 8] = b"ptxdiff1";
 
 /// The results of all forms on one device. Keyed by the form's text, so that adding forms leaves a recording valid.
 pub struct Record {
-    /// What the operands were drawn from.
+    /// The seed of the operands.
     pub seed: u64,
     results: BTreeMap<u64, Vec<u8>>,
 }

@@ -60,7 +60,7 @@ impl<'a, T: Copy> View<'a, T> {
     /// The same for a place that may lie above the matrix or to its left, such as the rim of a tile.
     #[inline(always)]
     pub fn around(&self, row: isize, col: isize, outside: T) -> T {
-        // What is negative becomes larger than any extent.
+        // Negative numbers become larger than any extent.
         self.get_or(row as usize, col as usize, outside)
     }
 }

@@ -42,7 +42,7 @@ pub struct Call {
     pub kernel: &'static str,
     /// Grid, block and dynamic shared memory.
     pub shape: Shape,
-    /// What the launch says beyond its shape.
+    /// Launch attributes beside the shape.
     pub extended: Extended,
     /// Arguments by buffer set.
     pub arguments: Vec<Vec<Value>>,

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use libloading::{Library, Symbol};
 use serde::Serialize;
 
-/// What the card does right now.
+/// The card's present state.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Reading {
     pub sm_mhz: u32,

@@ -20,7 +20,7 @@ type Open = fn(&Bench<'_>) -> Result<Option<Box<dyn Competitor>>, Error>;
 
 /// A competitor, whose launches are timed beside ours.
 pub trait Competitor {
-    /// What rows call it.
+    /// Its name in rows.
     fn name(&self) -> &'static str;
 
     fn does(&self) -> Kind;
@@ -39,7 +39,7 @@ pub trait Competitor {
     fn launches<'a>(&'a self, bench: &'a Bench<'_>, task: &Task<'a>) -> Result<Option<Enqueue<'a>>, Error>;
 }
 
-/// What a competitor does.
+/// A competitor's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The same algorithm as a kernel of ours.
@@ -52,7 +52,7 @@ pub enum Kind {
     TensorProduct,
 }
 
-/// What both sides do. Sets of buffers are taken in turn.
+/// The problem of both sides. Sets of buffers are taken in turn.
 pub enum Task<'a> {
     /// A kernel of ours by name, shape and arguments: a twin has the same.
     Kernel {
@@ -70,7 +70,7 @@ pub enum Task<'a> {
     Product(Vec<F32Product>),
     /// A product on tensor cores.
     TensorProduct {
-        /// What rows call the problem.
+        /// The problem's name in rows.
         name: &'a str,
         problem: &'a Problem,
         /// The matrices.

@@ -35,7 +35,7 @@ pub struct Comparison {
     pub other_ms: Spread,
     /// The other's median over ours: above 1 we are faster.
     pub speed_ratio: SpeedRatio,
-    /// What we do in a second.
+    /// Our rate per second.
     pub rate: f64,
     /// `GB/s` or `GFLOP/s`.
     pub unit: &'static str,
@@ -55,7 +55,7 @@ pub struct Comparison {
     pub checked: String,
 }
 
-/// What a suite needs.
+/// A suite's requirements.
 pub struct Bench<'d> {
     pub device: &'d Device,
     /// How long to measure.
@@ -68,11 +68,11 @@ pub struct Bench<'d> {
     fp32_limit: Option<f64>,
     bandwidth_limit: Option<f64>,
     progress: Progress,
-    /// What a suite could not compare, and why.
+    /// Comparisons that a suite left out, and why.
     pub left_out: RefCell<Vec<String>>,
 }
 
-/// What one launch gets through: the rate of a row is this by its time.
+/// The work of one launch: a row's rate is this by its time.
 #[derive(Clone, Copy)]
 pub enum Throughput {
     /// Bytes moved.
@@ -145,7 +145,7 @@ impl<'d> Bench<'d> {
         self.only.is_empty() || self.only.iter().any(|only| is_of(kernel, only))
     }
 
-    /// Whether the device has room for so many bytes, with a tenth to spare; if not, `what` is left out.
+    /// Whether `bytes` fit into the device's memory, with a tenth to spare; if not, `what` is left out.
     pub fn has_room(&self, what: &str, bytes: usize) -> bool {
         let memory = self.device.limits().memory;
         let fits = bytes <= memory / 10 * 9;

@@ -43,7 +43,7 @@ pub struct Report {
     pub device: String,
     /// cuBLAS's version, when it was measured against.
     pub cublas: Option<i32>,
-    /// What was left out, and why.
+    /// Omissions, and why.
     pub left_out: Vec<String>,
     pub results: Vec<Comparison>,
 }

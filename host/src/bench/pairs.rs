@@ -11,7 +11,7 @@ use super::statistics::{SpeedRatio, Spread};
 /// it is told.
 pub type Enqueue<'a> = Box<dyn FnMut(usize) -> CudaResult<()> + 'a>;
 
-/// What a pair of contenders measured.
+/// Measurements of a pair of contenders.
 #[derive(Clone, Debug, Serialize)]
 pub struct PairTimes {
     /// Our times, milliseconds a launch.

@@ -1,4 +1,4 @@
-//! What a suite is.
+//! The interface of a suite.
 
 use super::competitor::Kind;
 use super::measure::{Bench, Comparison};
@@ -11,7 +11,7 @@ pub trait Suite: Sync {
     /// Its word on the command line and in JSON.
     fn name(&self) -> &'static str;
 
-    /// What it compares, in one line.
+    /// Its comparison, in one line.
     fn about(&self) -> &'static str;
 
     /// The heading of its rows.
@@ -27,7 +27,7 @@ pub trait Suite: Sync {
         true
     }
 
-    /// What its competitors do.
+    /// Its competitors.
     fn tasks(&self) -> &'static [Kind];
 
     /// Its rows, at these sizes or at its own.

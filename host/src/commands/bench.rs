@@ -16,7 +16,7 @@ use crate::terminal;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// What to measure, or kernels of `warpsmith list`; everything if nothing is named
+    /// Suites to measure, or kernels of `warpsmith list`; everything if nothing is named
     #[arg(value_parser = OrKernel(suite_names))]
     suites: Vec<String>,
 
@@ -252,7 +252,7 @@ fn row(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// What went from device to device, and which share of its time was hidden.
+/// Bytes from device to device, and the hidden share of their time.
 fn communicated(comparison: &Comparison) -> [String; 2] {
     [
         comparison.communicated.map_or_else(String::new, report::unit::bytes),

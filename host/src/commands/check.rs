@@ -95,14 +95,14 @@ impl Runs {
     }
 }
 
-/// What one run has shown.
+/// Findings of one run.
 struct Run {
     kernels: Vec<String>,
     findings: Vec<Finding>,
     failed: bool,
 }
 
-/// What the runs of one part have shown.
+/// Findings of the runs of one part.
 #[derive(Default)]
 struct Shown {
     kernels: BTreeSet<String>,
@@ -123,7 +123,7 @@ impl Check {
         Ok(outcome)
     }
 
-    /// What is asked for, as families and kernels.
+    /// The request, as families and kernels.
     fn parts(&self) -> anyhow::Result<Vec<Part>> {
         // A demo without kernels of its own launches those of others.
         let has_kernels = |name: &&str| registry::FAMILIES.iter().any(|(family, _)| family == name);

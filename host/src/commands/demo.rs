@@ -220,7 +220,7 @@ impl OnTheVirtualGpu {
     fn start(demos: Vec<&'static dyn demos::Demo>) -> Self {
         let (sender, rows) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            // Nobody receives the rows any more if the demos ended in an error.
+            // The receiver is gone if the demos ended in an error.
             demos.into_iter().try_for_each(|demo| sender.send(Self::demo(demo.name(), &[])))
         });
         Self { rows }
@@ -261,7 +261,7 @@ fn ending(rows: usize, time: Duration) -> String {
     format!("All {rows} rows are right, in {:.1} s.", time.as_secs_f64())
 }
 
-/// What the demos run on, in one line.
+/// The demos' device, in one line.
 fn whereabouts(device: &Device) -> String {
     let limits = device.limits();
     let (name, kind) = match limits.name.strip_suffix(" (virtual)") {

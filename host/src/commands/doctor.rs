@@ -41,7 +41,7 @@ struct Finding {
     needed: bool,
     /// Where it is and which version, or why it is not there.
     what: String,
-    /// What its absence costs.
+    /// The cost of its absence.
     costs: &'static str,
     /// How to get it.
     remedy: &'static str,
@@ -58,7 +58,7 @@ impl Doctor {
     }
 }
 
-/// What is here; `builds` says whether kernels are built here.
+/// The installed parts; `builds` says whether kernels are built here.
 fn findings(builds: bool) -> Vec<Finding> {
     let mut findings = vec![compiler(builds)];
     if cfg!(unix) {
@@ -100,7 +100,7 @@ fn compiler(needed: bool) -> Finding {
     }
 }
 
-/// What rustc calls to link the host's programs: `cc`, unless cargo is told of another one.
+/// The linker of the host's programs: `cc`, unless cargo is told of another one.
 fn linker(needed: bool) -> Finding {
     let found = programs::find("cc");
     Finding {
@@ -155,7 +155,7 @@ fn driver() -> Finding {
     }
 }
 
-/// What makes the virtual GPU fast.
+/// The compiler behind the virtual GPU's speed.
 fn machine_code() -> Finding {
     use warpsmith_cuda::Execution;
     let execution = Execution::of_environment();
@@ -172,7 +172,7 @@ fn machine_code() -> Finding {
     }
 }
 
-/// What ranks on real GPUs exchange their data by.
+/// The library by which ranks on real GPUs exchange data.
 fn nccl() -> Finding {
     let nccl = warpsmith_collectives::Nccl::get();
     Finding {

@@ -50,7 +50,7 @@ Examples:
 /// The line above which a registration is written.
 const MARK: &str = "// `warpsmith new` writes above this line.";
 
-/// What was written. The shape of `new --json`.
+/// The files written. The shape of `new --json`.
 #[derive(Debug, Serialize)]
 struct Written {
     files: Vec<String>,
@@ -87,7 +87,7 @@ impl New {
 }
 
 /// The workspace that a kernel is written into: that around the current folder. The one that this program was built from
-/// may be any other, and nobody expects files to change there.
+/// may be any other, where files should not change.
 fn around() -> anyhow::Result<PathBuf> {
     source::around().with_context(|| {
         let built_from = source::workspace();
@@ -280,7 +280,7 @@ const RAW: [(&str, &str); 3] = [
     ("host/src/lib.rs", include_str!("../../templates/project/lib_raw.rs.txt")),
 ];
 
-/// What tests a project that any machine can build.
+/// The command that tests a project.
 const INTEGRATION: [(&str, &str); 1] =
     [(".github/workflows/test.yml", include_str!("../../templates/project/ci.yml.txt"))];
 

@@ -63,7 +63,7 @@ Examples:
   warpsmith occupancy --block 256 --registers 64 --model rtx4090
   warpsmith occupancy --example";
 
-/// What the help says of `--model`.
+/// The help of `--model`.
 pub(in crate::commands) static CHIP: LazyLock<String> =
     LazyLock::new(|| format!("The chip: {}", chip_keys()));
 

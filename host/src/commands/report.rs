@@ -52,7 +52,7 @@ times, the page shows the launch that costs most. The page is one file, and need
 /// Source lines shown around each line with counters.
 const AROUND: u32 = 2;
 
-/// What `report --json` says of the page.
+/// The shape of `report --json`.
 #[derive(Serialize)]
 struct Answer {
     file: PathBuf,
@@ -170,7 +170,7 @@ fn gather(device: &Device, chip: &Chip, visible: bool) -> anyhow::Result<Vec<Ker
             let times = launches.len();
             let whole = launches.iter().map(LaunchProfile::work).sum();
             let Some(launch) = most_expensive(launches, chip) else { continue };
-            // What a dispatcher launches beside the kernel that its row names has no row of its own.
+            // Launches of a dispatcher beside the kernel that its row names have no row of their own.
             let own = rows.iter().find(|row| row.kernel == description.name).map(|row| row.size.as_str());
             let size = own.or(demos::row::common_size(&rows)).unwrap_or_default();
             let size = if times > 1 { format!("{size}, {}", of_several(times)) } else { size.to_owned() };
@@ -189,7 +189,7 @@ fn most_expensive(launches: Vec<LaunchProfile>, chip: &Chip) -> Option<LaunchPro
     launches.into_iter().max_by(|a, b| clocks(a).total_cmp(&clocks(b)))
 }
 
-/// Which of so many launches is shown.
+/// The launch to show, out of `launches`.
 fn of_several(times: usize) -> String {
     format!("most expensive of {times}")
 }

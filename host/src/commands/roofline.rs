@@ -67,9 +67,9 @@ struct KernelAnswer {
     cgma: f64,
     /// Counted operations and bytes; `null` if only the ratio is known.
     work: Option<WorkAndTraffic>,
-    /// What does most of the operations.
+    /// The class with most of the operations.
     arithmetic: Arithmetic,
-    /// What the chip does of that at most.
+    /// The chip's peak of that class.
     roof_flops: f64,
     attainable_flops: f64,
     bound: Bound,
@@ -92,7 +92,7 @@ impl Roofline {
         Ok(outcome)
     }
 
-    /// What it found, and how the program ended that was run for it.
+    /// The kernels found, and the outcome of the program that was run for them.
     fn answer(&self) -> anyhow::Result<(Answer, Outcome)> {
         if self.example {
             let example = CgmaExample::new();

@@ -38,7 +38,7 @@ pub struct Run {
 #[derive(Serialize)]
 struct Answer {
     program: String,
-    /// What the program ended with; `null` if a signal ended it.
+    /// The program's exit code; `null` if a signal ended it.
     exit_code: Option<i32>,
     /// The file with the counters, if they were asked for.
     profile: Option<PathBuf>,

@@ -18,7 +18,7 @@ use crate::verify::exact;
 /// How often each lane reads when the clock is read around it.
 const TIMED_ROUNDS: u32 = 1024;
 
-/// What an element of the kernels' array holds, computed here on its own.
+/// The expected value of an element, computed independently.
 trait Element: Sync + DeviceCopy + Default + PartialEq + std::fmt::Debug {
     const KERNEL: &'static str;
     fn content(i: u32) -> Self;
@@ -76,7 +76,7 @@ impl Pattern {
         Self { name: name.into(), index: std::array::from_fn(|lane| index(lane as u32)) }
     }
 
-    /// What a read of elements of that many bytes shows.
+    /// The sentence on a read of elements of `bytes` bytes.
     fn shows(&self, bytes: u32) -> String {
         match (self.name.as_str(), self.index[1]) {
             ("broadcast" | "stride 0", _) => "all lanes want one element: a broadcast".into(),

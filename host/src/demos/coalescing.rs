@@ -415,7 +415,7 @@ fn case(row: &Row) -> u32 {
     row.case.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// What a warp's read takes.
+/// The cost of a warp's read.
 fn read(row: &Row) -> String {
     let sectors = row.counters.map(|counters| counters.global_load).filter(|read| read.requests > 0);
     let Some(read) = sectors else { return String::new() };

@@ -1,4 +1,4 @@
-//! What a demo is.
+//! The interface of a demo.
 
 use super::row::{self, Row};
 use super::stage::Stage;

@@ -36,7 +36,7 @@ impl Demo for DevicesDemo {
         "Products and transposes over several devices"
     }
 
-    // What it shows needs several devices.
+    // Its point needs several devices.
     fn is_among_all(&self) -> bool {
         false
     }
@@ -80,7 +80,7 @@ impl Demo for DevicesDemo {
     }
 }
 
-/// What went over links, in words: how much over each, and to each device.
+/// Traffic over links, in words: by link, and to each device.
 fn moved(links: &[Link]) -> String {
     let span = |values: &[u64]| match (values.iter().min(), values.iter().max()) {
         (Some(low), Some(high)) if low == high => format!("{} bytes", grouped(*low)),
@@ -98,7 +98,7 @@ fn moved(links: &[Link]) -> String {
     format!("{} links of {}; each device received {}", links.len(), span(&each), span(&received))
 }
 
-/// What the rows are made from.
+/// Source of the rows.
 struct Show<'a, 's> {
     stage: &'a Stage<'s>,
     size: Size,
@@ -257,7 +257,7 @@ impl Show<'_, '_> {
         self.ranks.iter().for_each(|rank| drop(rank.traffic().take()));
     }
 
-    /// What went from rank to rank since then; each process knows what came to it, and all add up what they know.
+    /// Bytes from rank to rank since then; each process knows those that it received, and all add up theirs.
     fn links(&self, group: &DeviceGroup<'_>) -> Result<Vec<Link>, Error> {
         group.synchronize()?;
         let size = group.size();

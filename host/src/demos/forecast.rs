@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A size is large if it has this many times the elements of the one that is measured.
 const LARGE: f64 = 3.0;
 
-/// What a demo will take.
+/// A demo's estimated time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Forecast {
     time: Duration,

@@ -12,7 +12,7 @@ use crate::verify::Verdict;
 pub struct Row {
     pub demo: String,
     pub kernel: String,
-    /// What the kernel was asked to do, where one kernel does several things.
+    /// The kernel's task, where one kernel has several.
     pub case: String,
     /// The problem's size.
     pub size: String,
@@ -24,7 +24,7 @@ pub struct Row {
     pub max_error: f64,
     /// The largest error that is still right.
     pub tolerance: f64,
-    /// What was compared.
+    /// The comparison.
     pub check: String,
     /// The first wrong element.
     pub wrong: Option<String>,
@@ -44,14 +44,14 @@ pub struct Row {
     pub memory_instructions: Option<BySpace>,
     /// The size at which the counters were taken.
     pub counters_size: Option<String>,
-    /// What went from device to device, where there are several.
+    /// Bytes from device to device, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// What the row shows, in one sentence.
+    /// The row's point, in one sentence.
     pub shows: String,
 }
 
-/// What went over the link from one device to another.
+/// Traffic over the link from one device to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The rank that it came from.
@@ -61,7 +61,7 @@ pub struct Link {
     pub bytes: u64,
 }
 
-/// What a kernel has to do at least, whichever way it does it.
+/// The least work of a kernel, however it is done.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Workload {
     /// Floating-point operations.
@@ -230,7 +230,7 @@ fn counted_at(rows: &[Row]) -> String {
     }
 }
 
-/// What was compared with what, and how far off the worst element is: a line for each kind of check.
+/// The comparisons and the error of the worst element: a line for each kind of check.
 fn checked(rows: &[Row]) -> String {
     let mut kinds: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in rows.iter().filter(|row| !row.check.is_empty()) {
@@ -263,7 +263,7 @@ fn checked(rows: &[Row]) -> String {
     lines.collect()
 }
 
-/// What rows show, each sentence once, with the rows that share it.
+/// The rows' sentences, each once, with the rows that share it.
 pub fn shown_by(rows: &[Row]) -> Vec<(Vec<&Row>, &str)> {
     let mut sentences: Vec<(Vec<&Row>, &str)> = Vec::new();
     for row in rows.iter().filter(|row| !row.shows.is_empty()) {
@@ -299,7 +299,7 @@ fn together(names: &[String]) -> String {
     }
 }
 
-/// What is wrong, a line for each row that is.
+/// The errors, a line for each wrong row.
 pub fn wrong(rows: &[Row]) -> String {
     let lines = rows.iter().filter_map(|row| {
         let wrong = row.wrong.as_ref()?;

@@ -1,4 +1,4 @@
-//! What a demo runs on: uploads, launches with counters and times, and the limits of a size.
+//! A demo's device: uploads, launches with counters and times, and the limits of a size.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ const VIRTUAL_BYTES: u64 = 1 << 30;
 /// Times a launch of the kernel of that name, as often as it likes; each call waits for the launch's end.
 pub type Stopwatch<'a> = dyn Fn(&str, &mut dyn FnMut() -> Result<(), Error>) -> Result<(), Error> + 'a;
 
-/// What a demo runs on.
+/// A demo's device and settings.
 pub struct Stage<'a> {
     pub device: &'a Device,
     /// The size asked for.

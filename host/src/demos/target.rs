@@ -7,7 +7,7 @@ use bytemuck::AnyBitPattern;
 use cust::memory::{CopyDestination, DeviceBuffer, DeviceCopy};
 use warpsmith_launch::{Device, Error, ErrorContext, extra};
 
-/// What a buffer holds before a kernel writes it: an element that the kernel forgets is a wrong one.
+/// The content of a buffer before a kernel writes it: an element that the kernel forgets is a wrong one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// Zeros, among random numbers.
@@ -58,7 +58,7 @@ impl<'a, T: DeviceCopy + AnyBitPattern + Default> Target<'a, T> {
             .context(format!("fill {} on the device", self.what))
     }
 
-    /// What the buffer holds, once everything that was launched has ended.
+    /// The buffer's content, once all launches have ended.
     pub fn read(&mut self) -> Result<&[T], Error> {
         self.device.synchronize()?;
         self.host.resize(self.buffer.len(), T::default());

@@ -67,7 +67,7 @@ fn problems(extents: (usize, usize, usize), input: Input) -> Vec<Problem> {
 }
 
 /// Loads what the rows will launch, side by side: the driver takes a second or more to compile each kernel for the first time.
-/// What fails here fails again where it is used, and is told there.
+/// A failure here is told where the result is used.
 fn load_ahead(device: &Device, extents: (usize, usize, usize)) {
     // Where no matrix is, but as a buffer would be aligned.
     let operands = Operands { a: 1 << 20, b: 2 << 20, c: 3 << 20 };

@@ -65,7 +65,7 @@ impl Step {
         }
     }
 
-    /// What it shows with elements of that many bytes.
+    /// Its point with elements of `bytes` bytes.
     fn shows(self, bytes: usize) -> String {
         match self {
             Self::Copy => "the yardstick: the same elements, not turned".into(),
@@ -208,7 +208,7 @@ pub fn transpose<T: Element>(
     }
 }
 
-/// What a step should give, on the host.
+/// The expected result of a step.
 pub fn expected<T: Copy>(step: Step, (rows, cols): (usize, usize), from: &[T]) -> Vec<T> {
     match step {
         Step::Copy => from.to_vec(),

@@ -14,7 +14,7 @@ pub use number::{TensorInput, TensorOutput};
 pub use product::{Product, WHOLE_LIMIT};
 pub use tensor::TensorProduct;
 
-/// What a check found.
+/// A check's result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Whether every compared number is within the tolerance.
@@ -23,7 +23,7 @@ pub struct Verdict {
     pub max_error: f64,
     /// The largest difference that is still right; 0 where bits must agree.
     pub tolerance: f64,
-    /// What was compared, in words.
+    /// The comparison, in words.
     pub how: String,
     /// The first wrong element, in words.
     pub wrong: Option<String>,

@@ -1,4 +1,4 @@
-//! What elements are worth, and random ones.
+//! Values of elements, and random ones.
 
 use bytemuck::AnyBitPattern;
 use cust::memory::DeviceCopy;

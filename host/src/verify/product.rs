@@ -19,7 +19,7 @@ const SAMPLES: usize = 4096;
 /// no zero that could hide it.
 const VECTORS: u64 = 3;
 
-/// What was computed, and from what.
+/// A product's result and operands.
 pub struct Product<'a> {
     /// Extents: rows of C, columns of C, length of the sums.
     pub shape: (usize, usize, usize),

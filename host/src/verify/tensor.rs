@@ -29,7 +29,7 @@ fn add(sums: Sums, value: f64, x: &Sums) -> Sums {
     std::array::from_fn(|v| sums[v] + value * x[v])
 }
 
-/// What was computed, and from what. The elements of A, B and the C before are in [-1, 1], or are integers.
+/// A product's result and operands. The elements of A, B and the C before are in [-1, 1], or are integers.
 pub struct TensorProduct<'a, I, O> {
     /// The description.
     pub problem: &'a Problem,
@@ -100,7 +100,7 @@ impl<I: TensorInput, O: TensorOutput> TensorProduct<'_, I, O> {
         panel
     }
 
-    /// What rounding in f32 may add up to in one sum.
+    /// Bound of the rounding errors in f32 of one sum.
     ///
     /// A tensor core adds groups of products, aligned to the largest and cut off after 24 bits or a little more: each
     /// group loses up to one ε of the partial sum, always towards zero. Partial sums of k products of numbers in [-1, 1]

@@ -158,7 +158,7 @@ numbers! {
 }
 
 impl CUmemAccess_flags {
-    /// What lets read, and write.
+    /// Rights to read and write.
     pub fn of((reads, writes): (bool, bool)) -> Self {
         match (reads, writes) {
             (_, true) => Self::PROT_READWRITE,

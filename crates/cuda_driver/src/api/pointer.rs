@@ -1,4 +1,4 @@
-//! What an address is: attributes of pointers, and advice on managed memory.
+//! Attributes of pointers, and advice on managed memory.
 
 use std::ffi::c_void;
 use std::sync::Arc;

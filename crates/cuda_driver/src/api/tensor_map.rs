@@ -23,7 +23,7 @@ fn refuse(why: &dyn std::fmt::Display) -> CUresult {
     CUresult::INVALID_VALUE
 }
 
-/// What both forms of a map have in common.
+/// The common part of both forms of a map.
 struct Described {
     data_type: u32,
     rank: u32,

@@ -23,7 +23,7 @@ entry_points! {
     cuCtxGetCurrent @ 4000 => context (pctx: Out<CUcontext>);
     cuCtxGetDevice @ 2000 => context (device: Out<CUdevice>) as cuCtxGetDevice_v2 (0);
     cuCtxGetDevice_v2 @ 13000 => context (device: Out<CUdevice>, ctx: CUcontext);
-    cuCtxGetExecAffinity @ 11040 => nobody (p_exec_affinity: *mut c_void, kind: u32);
+    cuCtxGetExecAffinity @ 11040 => unsupported (p_exec_affinity: *mut c_void, kind: u32);
     cuCtxGetFlags @ 7000 => context (flags: Out<u32>);
     cuCtxGetId @ 12000 => context (ctx: CUcontext, ctx_id: Out<u64>);
     cuCtxGetLimit @ 3010 => limits (pvalue: Out<usize>, limit: u32);
@@ -47,7 +47,7 @@ entry_points! {
     cuDeviceGetCount @ 2000 => device (count: Out<i32>);
     cuDeviceGetDefaultMemPool @ 11020 => pool (pool_out: Out<CUmemoryPool>, dev: CUdevice);
     cuDeviceGetExecAffinitySupport @ 11040 => device (pi: Out<i32>, kind: u32, dev: CUdevice);
-    cuDeviceGetHostAtomicCapabilities @ 13000 => nobody (
+    cuDeviceGetHostAtomicCapabilities @ 13000 => unsupported (
         capabilities: Out<u32>, operations: In<u32>, count: u32, dev: CUdevice
     );
     cuDeviceGetLuid @ 10000 => device (luid: Out<c_char>, device_node_mask: Out<u32>, dev: CUdevice);
@@ -56,7 +56,7 @@ entry_points! {
     cuDeviceGetP2PAttribute @ 8000 => device (
         value: Out<i32>, attrib: u32, src_device: CUdevice, dst_device: CUdevice
     );
-    cuDeviceGetP2PAtomicCapabilities @ 13000 => nobody (
+    cuDeviceGetP2PAtomicCapabilities @ 13000 => unsupported (
         capabilities: Out<u32>, operations: In<u32>, count: u32, src_device: CUdevice, dst_device: CUdevice
     );
     cuDeviceGetPCIBusId @ 4010 => device (pci_bus_id: Out<c_char>, len: i32, dev: CUdevice);

@@ -14,7 +14,7 @@ entry_points! {
     cuDeviceGetGraphMemAttribute @ 11040 => graph (device: CUdevice, attr: u32, value: *mut c_void);
     cuDeviceGraphMemTrim @ 11040 => tools (device: CUdevice);
     cuDeviceSetGraphMemAttribute @ 11040 => graph (device: CUdevice, attr: u32, value: *mut c_void);
-    cuGraphAddBatchMemOpNode @ 11070 => nobody (graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
+    cuGraphAddBatchMemOpNode @ 11070 => unsupported (graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
         num_dependencies: usize, node_params: *const c_void);
     cuGraphAddChildGraphNode @ 10000 => graph (graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
         num_dependencies: usize, child_graph: CUgraph);
@@ -28,9 +28,9 @@ entry_points! {
         num_dependencies: usize, event: CUevent);
     cuGraphAddEventWaitNode @ 11010 => graph (graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
         num_dependencies: usize, event: CUevent);
-    cuGraphAddExternalSemaphoresSignalNode @ 11020 => nobody (graph_node: Out<CUgraphNode>, graph: CUgraph,
+    cuGraphAddExternalSemaphoresSignalNode @ 11020 => unsupported (graph_node: Out<CUgraphNode>, graph: CUgraph,
         dependencies: In<CUgraphNode>, num_dependencies: usize, node_params: *const c_void);
-    cuGraphAddExternalSemaphoresWaitNode @ 11020 => nobody (graph_node: Out<CUgraphNode>, graph: CUgraph,
+    cuGraphAddExternalSemaphoresWaitNode @ 11020 => unsupported (graph_node: Out<CUgraphNode>, graph: CUgraph,
         dependencies: In<CUgraphNode>, num_dependencies: usize, node_params: *const c_void);
     cuGraphAddHostNode @ 10000 => graph (graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
         num_dependencies: usize, node_params: In<CUDA_HOST_NODE_PARAMS>);
@@ -52,11 +52,11 @@ entry_points! {
         dependency_data: *const c_void, num_dependencies: usize, node_params: *mut c_void);
     cuGraphAddNode_v3 @ 13040 => graph (graph_node: Out<CUgraphNode>, graph: CUgraph, dependencies: In<CUgraphNode>,
         dependency_data: *const c_void, num_dependencies: usize, node_params: *mut c_void) as cuGraphAddNode_v2;
-    cuGraphBatchMemOpNodeGetParams @ 11070 => nobody (node: CUgraphNode, node_params_out: *mut c_void);
-    cuGraphBatchMemOpNodeSetParams @ 11070 => nobody (node: CUgraphNode, node_params: *const c_void);
+    cuGraphBatchMemOpNodeGetParams @ 11070 => unsupported (node: CUgraphNode, node_params_out: *mut c_void);
+    cuGraphBatchMemOpNodeSetParams @ 11070 => unsupported (node: CUgraphNode, node_params: *const c_void);
     cuGraphChildGraphNodeGetGraph @ 10000 => graph (node: CUgraphNode, graph: Out<CUgraph>);
     cuGraphClone @ 10000 => graph (graph_clone: Out<CUgraph>, original_graph: CUgraph);
-    cuGraphConditionalHandleCreate @ 12030 => nobody (p_handle_out: Out<u64>, graph: CUgraph, ctx: CUcontext,
+    cuGraphConditionalHandleCreate @ 12030 => unsupported (p_handle_out: Out<u64>, graph: CUgraph, ctx: CUcontext,
         default_launch_value: u32, flags: u32);
     cuGraphCreate @ 10000 => graph (graph: Out<CUgraph>, flags: u32);
     cuGraphDebugDotPrint @ 11030 => graph (graph: CUgraph, path: Text, flags: u32);
@@ -66,15 +66,15 @@ entry_points! {
     cuGraphEventRecordNodeSetEvent @ 11010 => graph (node: CUgraphNode, event: CUevent);
     cuGraphEventWaitNodeGetEvent @ 11010 => graph (node: CUgraphNode, event_out: Out<CUevent>);
     cuGraphEventWaitNodeSetEvent @ 11010 => graph (node: CUgraphNode, event: CUevent);
-    cuGraphExecBatchMemOpNodeSetParams @ 11070 => nobody (graph_exec: CUgraphExec, node: CUgraphNode,
+    cuGraphExecBatchMemOpNodeSetParams @ 11070 => unsupported (graph_exec: CUgraphExec, node: CUgraphNode,
         node_params: *const c_void);
     cuGraphExecChildGraphNodeSetParams @ 11010 => graph (graph_exec: CUgraphExec, node: CUgraphNode, child_graph: CUgraph);
     cuGraphExecDestroy @ 10000 => graph (graph_exec: CUgraphExec);
     cuGraphExecEventRecordNodeSetEvent @ 11010 => graph (graph_exec: CUgraphExec, node: CUgraphNode, event: CUevent);
     cuGraphExecEventWaitNodeSetEvent @ 11010 => graph (graph_exec: CUgraphExec, node: CUgraphNode, event: CUevent);
-    cuGraphExecExternalSemaphoresSignalNodeSetParams @ 11020 => nobody (graph_exec: CUgraphExec, node: CUgraphNode,
+    cuGraphExecExternalSemaphoresSignalNodeSetParams @ 11020 => unsupported (graph_exec: CUgraphExec, node: CUgraphNode,
         node_params: *const c_void);
-    cuGraphExecExternalSemaphoresWaitNodeSetParams @ 11020 => nobody (graph_exec: CUgraphExec, node: CUgraphNode,
+    cuGraphExecExternalSemaphoresWaitNodeSetParams @ 11020 => unsupported (graph_exec: CUgraphExec, node: CUgraphNode,
         node_params: *const c_void);
     cuGraphExecGetFlags @ 12000 => graph (graph_exec: CUgraphExec, flags: Out<u64>);
     cuGraphExecGetId @ 13010 => graph (graph_exec: CUgraphExec, graph_id: Out<u32>);
@@ -92,10 +92,10 @@ entry_points! {
     cuGraphExecUpdate @ 10020 => graph (graph_exec: CUgraphExec, graph: CUgraph, error_node_out: Out<CUgraphNode>,
         update_result_out: Out<u32>);
     cuGraphExecUpdate_v2 @ 12000 => graph (graph_exec: CUgraphExec, graph: CUgraph, result_info: *mut c_void);
-    cuGraphExternalSemaphoresSignalNodeGetParams @ 11020 => nobody (node: CUgraphNode, params_out: *mut c_void);
-    cuGraphExternalSemaphoresSignalNodeSetParams @ 11020 => nobody (node: CUgraphNode, node_params: *const c_void);
-    cuGraphExternalSemaphoresWaitNodeGetParams @ 11020 => nobody (node: CUgraphNode, params_out: *mut c_void);
-    cuGraphExternalSemaphoresWaitNodeSetParams @ 11020 => nobody (node: CUgraphNode, node_params: *const c_void);
+    cuGraphExternalSemaphoresSignalNodeGetParams @ 11020 => unsupported (node: CUgraphNode, params_out: *mut c_void);
+    cuGraphExternalSemaphoresSignalNodeSetParams @ 11020 => unsupported (node: CUgraphNode, node_params: *const c_void);
+    cuGraphExternalSemaphoresWaitNodeGetParams @ 11020 => unsupported (node: CUgraphNode, params_out: *mut c_void);
+    cuGraphExternalSemaphoresWaitNodeSetParams @ 11020 => unsupported (node: CUgraphNode, node_params: *const c_void);
     cuGraphGetEdges @ 10000 => graph (graph: CUgraph, from: Out<CUgraphNode>, to: Out<CUgraphNode>, num_edges: Out<usize>);
     cuGraphGetEdges_v2 @ 12030 => graph (graph: CUgraph, from: Out<CUgraphNode>, to: Out<CUgraphNode>,
         edge_data: *mut c_void, num_edges: Out<usize>);
@@ -153,7 +153,7 @@ entry_points! {
     cuStreamBeginCapture @ 10000 / cuStreamBeginCapture_ptsz @ 10000 => graph (stream: CUstream);
     cuStreamBeginCaptureToGraph @ 12030 / cuStreamBeginCaptureToGraph_ptsz @ 12030 => graph (stream: CUstream,
         graph: CUgraph, dependencies: In<CUgraphNode>, dependency_data: *const c_void, num_dependencies: usize, mode: u32);
-    cuStreamBeginRecaptureToGraph @ 13030 / cuStreamBeginRecaptureToGraph_ptsz @ 13030 => nobody (stream: CUstream,
+    cuStreamBeginRecaptureToGraph @ 13030 / cuStreamBeginRecaptureToGraph_ptsz @ 13030 => unsupported (stream: CUstream,
         mode: u32, graph: CUgraph, callback: *mut c_void, user_data: *mut c_void);
     cuStreamBeginCapture_v2 @ 10010 / cuStreamBeginCapture_v2_ptsz @ 10010 => graph (stream: CUstream, mode: u32);
     cuStreamEndCapture @ 10000 / cuStreamEndCapture_ptsz @ 10000 => graph (stream: CUstream, graph: Out<CUgraph>);

@@ -1,4 +1,4 @@
-//! What CUDA itself has replaced: the 32-bit interface and the launch calls of CUDA 2 and 3, texture references.
+//! Retired entries: the 32-bit interface and the launch calls of CUDA 2 and 3, texture references.
 
 use std::ffi::c_void;
 

@@ -27,7 +27,7 @@ entry_points! {
         dptr: Out<CUdeviceptr>, p_pitch: Out<usize>, width_in_bytes: usize, height: usize, element_size_bytes: u32
     );
     cuMemAlloc_v2 @ 3020 => memory (dptr: Out<CUdeviceptr>, bytesize: usize);
-    cuMemBatchDecompressAsync @ 12060 / cuMemBatchDecompressAsync_ptsz @ 12060 => nobody (
+    cuMemBatchDecompressAsync @ 12060 / cuMemBatchDecompressAsync_ptsz @ 12060 => unsupported (
         params_array: *mut c_void, count: usize, flags: u32, error_index: Out<usize>, stream: CUstream
     );
     cuMemCreate @ 10020 => virtual_memory (handle: Out<u64>, size: usize, prop: In<CUmemAllocationProp>, flags: u64);
@@ -47,7 +47,7 @@ entry_points! {
     cuMemGetAllocationPropertiesFromHandle @ 10020 => virtual_memory (prop: Out<CUmemAllocationProp>, handle: u64);
     cuMemGetDefaultMemPool @ 13000 => pool (pool_out: Out<CUmemoryPool>, location: In<CUmemLocation>, kind: u32);
     cuMemGetInfo_v2 @ 3020 => memory (free: Out<usize>, total: Out<usize>);
-    cuMemGetLocationInfo @ 13040 => nobody (
+    cuMemGetLocationInfo @ 13040 => unsupported (
         ptr: CUdeviceptr, size: usize, summary_granularity: usize, sampling_granularity: usize,
         location_out: Out<CUmemLocation>
     );
@@ -61,16 +61,16 @@ entry_points! {
     cuMemMap @ 10020 => virtual_memory (ptr: CUdeviceptr, size: usize, offset: usize, handle: u64, flags: u64);
     cuMemPoolCreate @ 11020 => pool (pool: Out<CUmemoryPool>, pool_props: In<CUmemPoolProps>);
     cuMemPoolDestroy @ 11020 => pool (pool: CUmemoryPool);
-    cuMemPoolExportPointer @ 11020 => nobody (share_data_out: *mut c_void, ptr: CUdeviceptr);
-    cuMemPoolExportToShareableHandle @ 11020 => nobody (
+    cuMemPoolExportPointer @ 11020 => unsupported (share_data_out: *mut c_void, ptr: CUdeviceptr);
+    cuMemPoolExportToShareableHandle @ 11020 => unsupported (
         handle_out: *mut c_void, pool: CUmemoryPool, handle_type: u32, flags: u64
     );
     cuMemPoolGetAccess @ 11020 => pool (flags: Out<u32>, mem_pool: CUmemoryPool, location: Out<CUmemLocation>);
     cuMemPoolGetAttribute @ 11020 => pool (pool: CUmemoryPool, attr: u32, value: *mut c_void);
-    cuMemPoolImportFromShareableHandle @ 11020 => nobody (
+    cuMemPoolImportFromShareableHandle @ 11020 => unsupported (
         pool_out: Out<CUmemoryPool>, handle: *mut c_void, handle_type: u32, flags: u64
     );
-    cuMemPoolImportPointer @ 11020 => nobody (ptr_out: Out<CUdeviceptr>, pool: CUmemoryPool, share_data: *mut c_void);
+    cuMemPoolImportPointer @ 11020 => unsupported (ptr_out: Out<CUdeviceptr>, pool: CUmemoryPool, share_data: *mut c_void);
     cuMemPoolSetAccess @ 11020 => pool (pool: CUmemoryPool, map: In<CUmemAccessDesc>, count: usize);
     cuMemPoolSetAttribute @ 11020 => pool (pool: CUmemoryPool, attr: u32, value: *mut c_void);
     cuMemPoolTrimTo @ 11020 => pool (pool: CUmemoryPool, min_bytes_to_keep: usize);
@@ -105,17 +105,17 @@ entry_points! {
     cuMemcpy3DAsync_v2 @ 3020 / cuMemcpy3DAsync_v2_ptsz @ 7000 => copy (
         p_copy: In<CUDA_MEMCPY3D>, stream: CUstream
     );
-    cuMemcpy3DBatchAsync @ 12080 / cuMemcpy3DBatchAsync_ptsz @ 12080 => nobody (
+    cuMemcpy3DBatchAsync @ 12080 / cuMemcpy3DBatchAsync_ptsz @ 12080 => unsupported (
         num_ops: usize, op_list: *mut c_void, fail_idx: Out<usize>, flags: u64, stream: CUstream
     );
-    cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => nobody (
+    cuMemcpy3DBatchAsync_v2 @ 13000 / cuMemcpy3DBatchAsync_v2_ptsz @ 13000 => unsupported (
         num_ops: usize, op_list: *mut c_void, flags: u64, stream: CUstream
     );
     cuMemcpy3DPeer @ 4000 / cuMemcpy3DPeer_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY3D_PEER>);
     cuMemcpy3DPeerAsync @ 4000 / cuMemcpy3DPeerAsync_ptsz @ 7000 => copy (
         p_copy: In<CUDA_MEMCPY3D_PEER>, stream: CUstream
     );
-    cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => nobody (
+    cuMemcpy3DWithAttributesAsync @ 13020 / cuMemcpy3DWithAttributesAsync_ptsz @ 13020 => unsupported (
         op: *mut c_void, flags: u64, stream: CUstream
     );
     cuMemcpy3D_v2 @ 3020 / cuMemcpy3D_v2_ptds @ 7000 => copy (p_copy: In<CUDA_MEMCPY3D>);

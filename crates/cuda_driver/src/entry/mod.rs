@@ -8,7 +8,7 @@
 //! ```
 //!
 //! It says that `crate::api::memory::cuMemAlloc_v2` implements `cuMemAlloc_v2`, which is `cuMemAlloc` for programs
-//! written for CUDA 3.2 and later. The virtual device does not support entries with the file `nobody`. Further words:
+//! written for CUDA 3.2 and later. The virtual device does not support entries with the file `unsupported`. Further words:
 //!
 //! - `graph`, `array`, `texture`, `link`, `virtual_memory`, `multicast` are files of `crate::foreign`, which a build may
 //!   leave out.
@@ -148,7 +148,7 @@ macro_rules! entry_points {
         // SAFETY: the arguments are null, or pointers to memory that is large enough for the other arguments.
         unsafe { $name($(<$type as $crate::entry::sweep::Argument>::draw($drawn)),*) }
     }};
-    (@served nobody) => { false };
+    (@served unsupported) => { false };
     (@served retired) => { false };
     (@served $file:ident) => { true };
 
@@ -204,7 +204,7 @@ macro_rules! entry_points {
         $code
     }};
 
-    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), nobody) => {{
+    (@serve $symbol:ident, $per_thread:literal, $name:ident, ($($arg:ident),* $(,)?), unsupported) => {{
         let _ = ($($arg,)*);
         $crate::abi::CUresult::from($crate::objects::call::unsupported(stringify!($symbol)))
     }};

@@ -32,7 +32,7 @@ entry_points! {
     cuLaunchCooperativeKernel @ 9000 / cuLaunchCooperativeKernel_ptsz @ 9000 => launch (f: CUfunction, grid_dim_x: u32,
         grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32, block_dim_z: u32, shared_mem_bytes: u32,
         stream: CUstream, kernel_params: In<*mut c_void>);
-    cuLaunchCooperativeKernelMultiDevice @ 9000 => nobody (launch_params_list: *mut c_void, num_devices: u32, flags: u32);
+    cuLaunchCooperativeKernelMultiDevice @ 9000 => unsupported (launch_params_list: *mut c_void, num_devices: u32, flags: u32);
     cuLaunchHostFunc @ 10000 / cuLaunchHostFunc_ptsz @ 10000 => stream (stream: CUstream, function: CUhostFn,
         user_data: *mut c_void);
     cuLaunchHostFunc_v2 @ 13010 / cuLaunchHostFunc_v2_ptsz @ 13010 => stream (stream: CUstream, function: CUhostFn,

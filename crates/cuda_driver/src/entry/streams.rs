@@ -7,8 +7,8 @@ use crate::entry::entry_points;
 use crate::objects::limits::LEAST_PRIORITY;
 
 entry_points! {
-    cuCtxRecordEvent @ 12050 => nobody (ctx: CUcontext, event: CUevent);
-    cuCtxWaitEvent @ 12050 => nobody (ctx: CUcontext, event: CUevent);
+    cuCtxRecordEvent @ 12050 => unsupported (ctx: CUcontext, event: CUevent);
+    cuCtxWaitEvent @ 12050 => unsupported (ctx: CUcontext, event: CUevent);
     cuEventCreate @ 2000 => event (event: Out<CUevent>, flags: u32);
     cuEventDestroy_v2 @ 4000 => event (event: CUevent);
     cuEventElapsedTime @ 2000 => event (p_milliseconds: Out<f32>, start: CUevent, end: CUevent);
@@ -35,7 +35,7 @@ entry_points! {
     cuStreamGetAttribute @ 11000 / cuStreamGetAttribute_ptsz @ 11000 => stream_attributes (stream: CUstream, attr: u32,
         value_out: *mut c_void);
     cuStreamGetCtx @ 9020 / cuStreamGetCtx_ptsz @ 9020 => stream (stream: CUstream, pctx: Out<CUcontext>);
-    cuStreamGetCtx_v2 @ 12050 / cuStreamGetCtx_v2_ptsz @ 12050 => nobody (stream: CUstream, p_ctx: Out<CUcontext>,
+    cuStreamGetCtx_v2 @ 12050 / cuStreamGetCtx_v2_ptsz @ 12050 => unsupported (stream: CUstream, p_ctx: Out<CUcontext>,
         p_green_ctx: Out<Handle>);
     cuStreamGetDevice @ 12080 / cuStreamGetDevice_ptsz @ 12080 => stream (stream: CUstream, device: Out<CUdevice>);
     cuStreamGetFlags @ 5050 / cuStreamGetFlags_ptsz @ 7000 => stream (stream: CUstream, flags: Out<u32>);

@@ -14,10 +14,10 @@ entry_points! {
     cuArrayCreate_v2 @ 3020 => array (p_handle: Out<Handle>, p_allocate_array: In<CUDA_ARRAY_DESCRIPTOR>);
     cuArrayDestroy @ 2000 => array (array: Handle);
     cuArrayGetDescriptor_v2 @ 3020 => array (p_array_descriptor: Out<CUDA_ARRAY_DESCRIPTOR>, array: Handle);
-    cuArrayGetMemoryRequirements @ 11060 => nobody (memory_requirements: *mut c_void, array: Handle, device: CUdevice);
-    cuArrayGetPlane @ 11020 => nobody (p_plane_array: Out<Handle>, array: Handle, plane_idx: u32);
-    cuArrayGetSparseProperties @ 11010 => nobody (sparse_properties: *mut c_void, array: Handle);
-    cuMemMapArrayAsync @ 11010 / cuMemMapArrayAsync_ptsz @ 11010 => nobody (map_info_list: *mut c_void, count: u32,
+    cuArrayGetMemoryRequirements @ 11060 => unsupported (memory_requirements: *mut c_void, array: Handle, device: CUdevice);
+    cuArrayGetPlane @ 11020 => unsupported (p_plane_array: Out<Handle>, array: Handle, plane_idx: u32);
+    cuArrayGetSparseProperties @ 11010 => unsupported (sparse_properties: *mut c_void, array: Handle);
+    cuMemMapArrayAsync @ 11010 / cuMemMapArrayAsync_ptsz @ 11010 => unsupported (map_info_list: *mut c_void, count: u32,
         stream: CUstream);
     cuMemcpyAtoA_v2 @ 3020 / cuMemcpyAtoA_v2_ptds @ 7000 => array (dst_array: Handle, dst_offset: usize, src_array: Handle,
         src_offset: usize, byte_count: usize);
@@ -37,9 +37,9 @@ entry_points! {
         num_mipmap_levels: u32);
     cuMipmappedArrayDestroy @ 5000 => array (mipmapped_array: Handle);
     cuMipmappedArrayGetLevel @ 5000 => array (p_level_array: Out<Handle>, mipmapped_array: Handle, level: u32);
-    cuMipmappedArrayGetMemoryRequirements @ 11060 => nobody (memory_requirements: *mut c_void, mipmap: Handle,
+    cuMipmappedArrayGetMemoryRequirements @ 11060 => unsupported (memory_requirements: *mut c_void, mipmap: Handle,
         device: CUdevice);
-    cuMipmappedArrayGetSparseProperties @ 11010 => nobody (sparse_properties: *mut c_void, mipmap: Handle);
+    cuMipmappedArrayGetSparseProperties @ 11010 => unsupported (sparse_properties: *mut c_void, mipmap: Handle);
     cuSurfObjectCreate @ 5000 => texture (p_surf_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>);
     cuSurfObjectDestroy @ 5000 => texture (surf_object: u64);
     cuSurfObjectGetResourceDesc @ 5000 => texture (p_res_desc: Out<CUDA_RESOURCE_DESC>, surf_object: u64);
@@ -47,7 +47,7 @@ entry_points! {
         global_address: *mut c_void, global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner: In<i32>,
         pixel_box_upper_corner: In<i32>, channels_per_pixel: u32, pixels_per_column: u32, element_strides: In<u32>,
         interleave: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32);
-    cuTensorMapEncodeIm2colWide @ 12080 => nobody (tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32,
+    cuTensorMapEncodeIm2colWide @ 12080 => unsupported (tensor_map: Out<CUtensorMap>, tensor_data_type: u32, tensor_rank: u32,
         global_address: *mut c_void, global_dim: In<u64>, global_strides: In<u64>, pixel_box_lower_corner_width: i32,
         pixel_box_upper_corner_width: i32, channels_per_pixel: u32, pixels_per_column: u32, element_strides: In<u32>,
         interleave: u32, mode: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32);
@@ -55,7 +55,7 @@ entry_points! {
         global_address: *mut c_void, global_dim: In<u64>, global_strides: In<u64>, box_dim: In<u32>,
         element_strides: In<u32>, interleave: u32, swizzle: u32, l2_promotion: u32, oob_fill: u32);
     cuTensorMapReplaceAddress @ 12000 => tensor_map (tensor_map: Out<CUtensorMap>, global_address: *mut c_void);
-    cuTensorMapSetAllocationClass @ 13050 => nobody (tensor_map: Out<CUtensorMap>, alloc_class: u32,
+    cuTensorMapSetAllocationClass @ 13050 => unsupported (tensor_map: Out<CUtensorMap>, alloc_class: u32,
         out_alloc_class: Out<u32>);
     cuTexObjectCreate @ 5000 => texture (p_tex_object: Out<u64>, p_res_desc: In<CUDA_RESOURCE_DESC>,
         p_tex_desc: In<CUDA_TEXTURE_DESC>, p_res_view_desc: In<CUDA_RESOURCE_VIEW_DESC>);

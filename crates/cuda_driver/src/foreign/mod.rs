@@ -1,4 +1,4 @@
-//! What only programs need that know nothing of this project: graphs, arrays and textures, linking, mappings and
+//! Entries for programs that know nothing of this project: graphs, arrays and textures, linking, mappings and
 //! multicast. Without the feature `foreign` the symbols remain, and say that it is missing.
 //!
 //! Unlike in [`crate::api`], files here contain both objects and the functions on them: nothing else needs the objects.

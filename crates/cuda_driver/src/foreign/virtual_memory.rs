@@ -22,7 +22,7 @@ pub const GRANULARITY: u64 = 2 << 20;
 
 static PHYSICAL: Registry<Physical> = Registry::new(CUresult::INVALID_VALUE);
 
-/// What addresses can be mapped to.
+/// Physical memory that addresses can be mapped to.
 #[derive(Clone)]
 pub enum Reached {
     Memory(Arc<Physical>),
@@ -236,8 +236,8 @@ pub fn cuMemUnmap(start: CUdeviceptr, size: usize) -> Answer {
     current()?.queue.drain()?;
     let mut all = addresses();
     for start in mappings(&all, start, size as u64)? {
-        let nobody: Vec<_> = devices().iter().map(|device| (device, Access::PROT_NONE)).collect();
-        set_access(&all, start, &nobody)?;
+        let no_access: Vec<_> = devices().iter().map(|device| (device, Access::PROT_NONE)).collect();
+        set_access(&all, start, &no_access)?;
         all.mapped.remove(&start);
     }
     multicast::renew(&all);

@@ -140,7 +140,7 @@ pub fn release(address: u64) {
     }
 }
 
-/// What the owner has issued on it is done. A kernel of another context that still uses it keeps its bytes, or is waited for if
+/// The owner's work on it is done. A kernel of another context that still uses it keeps its bytes, or is waited for if
 /// they are the program's.
 fn give_back(address: u64, origin: Origin) {
     // Only an address that is no allocation's could fail, and the table of owners had it.

@@ -1,7 +1,7 @@
 //! The parameter block of a launch, from an array of pointers or from a buffer laid out by the program.
 //!
 //! The array does not say how long it is, nor what its pointers point at: `cust::launch!` with an argument too few leaves a
-//! pointer that nobody set. So what can be told from the pointers is tested, and values are read in a way that cannot fault.
+//! uninitialised pointer. So what can be told from the pointers is tested, and values are read in a way that cannot fault.
 
 use std::ffi::c_void;
 

@@ -31,7 +31,7 @@ pub struct Context {
     pub flags: AtomicU32,
     pub queue: Arc<Queue>,
     pub api_version: u32,
-    /// What its kernels share, including its memory.
+    /// Resources that its kernels share, memory among them.
     pub quota: Quota,
     limits: Mutex<Limits>,
     belongings: Mutex<Vec<&'static dyn Belongings>>,

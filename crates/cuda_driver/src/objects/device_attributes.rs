@@ -104,7 +104,7 @@ pub fn device_attribute(chip: &Chip, attribute: CUdevice_attribute) -> i32 {
             (8, 6 | 9) | (12, _) => 64,
             _ => 32,
         },
-        // What it lacks: time limits, handles for other processes, boards with several chips, compression, a persisting
+        // Missing: time limits, handles for other processes, boards with several chips, compression, a persisting
         // L2 …
         _ => 0,
     }

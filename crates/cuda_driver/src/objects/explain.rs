@@ -1,4 +1,4 @@
-//! What a refused call meant, in one line on standard error: `NOT_FOUND` and `INVALID_VALUE` alone say little.
+//! The cause of a refused call, in one line on standard error: `NOT_FOUND` and `INVALID_VALUE` alone say little.
 //!
 //! Each line is printed once. `WARPSMITH_EXPLAIN=0` silences them, for programs that look up names which may not exist.
 

@@ -186,7 +186,7 @@ pub fn check_cluster(grid: [u32; 3], cluster: [u32; 3], function: &Function) -> 
     Ok(())
 }
 
-/// What a launch's attributes say about its shape. Those that only affect scheduling are ignored here.
+/// A launch's attributes about its shape. Those that only affect scheduling are ignored here.
 pub fn attributes(config: &CUlaunchConfig) -> Answer<(bool, Option<[u32; 3]>)> {
     let (mut cooperative, mut cluster) = (false, None);
     // SAFETY: the caller of the launch vouches for its array of attributes.

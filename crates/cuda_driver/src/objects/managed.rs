@@ -1,4 +1,4 @@
-//! What programs advise on managed memory, and where they prefetched it: kept for queries, page by page.
+//! Advice on managed memory and its last prefetches: kept for queries, page by page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -102,7 +102,7 @@ pub fn forget(address: u64, bytes: usize) {
     take(&mut runs(), pages(address, bytes));
 }
 
-/// What holds for all of a range.
+/// Advice common to a range.
 pub fn advice(address: u64, bytes: usize) -> Advice {
     let (first, end) = pages(address, bytes);
     let runs = runs();

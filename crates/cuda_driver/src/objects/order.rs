@@ -1,4 +1,4 @@
-//! What comes before what among streams, whatever the time at which it happens to be done: for the check of races across
+//! Happens-before among streams, whatever the time at which work happens to be done: for the check of races across
 //! streams, and kept only while that is on.
 //!
 //! A stream's work comes after what the stream did before, what the host has waited for when it is issued, what events
@@ -33,7 +33,7 @@ struct Lane {
 pub struct Order {
     lanes: HashMap<Handle, Lane>,
     host: Before,
-    /// What comes before each mark that the host has not waited for.
+    /// The predecessors of each mark that the host has not waited for.
     known: HashMap<Mark, Arc<Before>>,
     /// Of work that is not done.
     pending: HashMap<Mark, Arc<Before>>,
@@ -60,7 +60,7 @@ impl Order {
         self.lanes.retain(|_, lane| lane.legacy != legacy);
     }
 
-    /// What else a stream's work waits for, by the legacy default stream's rules.
+    /// Other predecessors of a stream's work, by the legacy default stream's rules.
     fn by_rule(&self, stream: Handle) -> Vec<Mark> {
         let Some(own) = self.lanes.get(&stream) else { return Vec::new() };
         let others = self.lanes.iter().filter(|&(&other, lane)| {

@@ -31,7 +31,7 @@ fn of(device: &Device) -> MutexGuard<'static, Primary> {
 }
 
 impl Primary {
-    /// Destroys the context while nobody else can retain it: the next one has the same handle, and what is destroyed goes
+    /// Destroys the context while no other thread can retain it: the next one has the same handle, and what is destroyed goes
     /// by the handle.
     fn destroy(&mut self) {
         if let Some(context) = self.context.take() {
@@ -69,7 +69,7 @@ pub fn release(device: &Device) -> Answer {
     Ok(())
 }
 
-/// Whoever uses it: it is destroyed, and comes back when it is retained again.
+/// In use or not: it is destroyed, and comes back when it is retained again.
 pub fn reset(device: &Device) {
     let mut primary = of(device);
     primary.destroy();

@@ -1,4 +1,4 @@
-//! What the operating system gives the process: mapped addresses, and memory.
+//! The process at the operating system: mapped addresses, and memory.
 
 /// Whether all of these bytes are the program's to read and, if `written`, to write. Where the system does not tell, it is
 /// taken on trust.

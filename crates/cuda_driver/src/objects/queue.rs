@@ -43,7 +43,7 @@ struct Item {
     ticket: u64,
     after: Vec<Mark>,
     task: Task,
-    /// What comes before it, for the race check across streams.
+    /// Its predecessors, for the race check across streams.
     order: Option<sanitizer::Issued>,
 }
 
@@ -106,7 +106,7 @@ impl State {
         self.lanes.get(&lane).is_none_or(|lane| lane.done >= ticket)
     }
 
-    /// What a stream's work waits for by the legacy default stream's rules.
+    /// Predecessors of a stream's work by the legacy default stream's rules.
     fn by_rule(&self, stream: Handle) -> Vec<Mark> {
         let Some(own) = self.lanes.get(&stream) else { return Vec::new() };
         let mark = |(&handle, lane): (&Handle, &Lane)| (handle, lane.issued);
@@ -279,7 +279,7 @@ impl Lanes {
                 0 => state.take(wanted).or_else(|| state.take(|_, _| true)),
                 _ => state.take(wanted),
             };
-            // What was done here may have made work of other streams runnable.
+            // Work of other streams may be runnable now.
             self.call_a_worker(&mut state);
             if done {
                 drop(state);
@@ -419,7 +419,7 @@ impl Queue {
         (stream, self.lanes.state().lanes.get(&stream).map_or(0, |lane| lane.issued))
     }
 
-    /// What must be done before everything issued to a stream counts as done.
+    /// The marks that must be done before all work issued to a stream counts as done.
     pub fn marks_before(&self, stream: Handle) -> Vec<Mark> {
         let state = self.lanes.state();
         let own = state.lanes.get(&stream).filter(|lane| lane.is_unfinished());

@@ -91,7 +91,7 @@ impl Side {
         let span = self.span(extent)?;
         match self.memory {
             Memory::Device(address) => check_device(address, span),
-            // What lies on the first page, or behind the half of the addresses that programs have, is nobody's memory.
+            // What lies on the first page, or behind the half of the addresses that programs have, is no memory.
             Memory::Host(address) if !(PAGE..=HIGHEST).contains(&address) || span > HIGHEST - address => {
                 Err(CUresult::INVALID_VALUE)
             }
@@ -374,7 +374,7 @@ impl Work for Fill {
     }
 }
 
-/// What became of memory that was there when the work was issued.
+/// The state of memory that was there when the work was issued.
 fn failure(error: Error) -> CUresult {
     match error {
         Error::OutOfMemory { .. } => CUresult::OUT_OF_MEMORY,

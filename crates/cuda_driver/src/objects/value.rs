@@ -26,7 +26,7 @@ impl Work for WaitValue {
     fn ready(&self) -> Option<bool> {
         let mut word = [0; 8];
         if memory().read(self.address, &mut word[..self.bytes]).is_err() {
-            // The memory is gone: nobody can ever write the value.
+            // The memory is gone: the value can never be written.
             return Some(true);
         }
         let (seen, mask) =

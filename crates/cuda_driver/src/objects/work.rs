@@ -1,4 +1,4 @@
-//! What a stream can be asked to do, as data: to run now, or to keep in a graph and run many times. The kinds of work live
+//! Work of streams as data: to run now, or to keep in a graph and run many times. The kinds of work live
 //! with the objects that they are about.
 
 use std::any::Any;
@@ -9,7 +9,7 @@ use crate::objects::context::Context;
 use crate::objects::queue::Task;
 
 pub trait Work: Any + Send + Sync {
-    /// What a graph calls a node that does it.
+    /// The kind of a graph's node that does it.
     fn kind(&self) -> CUgraphNodeType;
 
     /// Does it. An error makes the context unusable.
@@ -45,7 +45,7 @@ impl dyn Work {
         }
     }
 
-    /// What a queue of the context takes.
+    /// The form that a queue of the context takes.
     pub fn task(self: Arc<Self>, context: &Arc<Context>) -> Task {
         let host = self.calls_host();
         let ready = self.ready().is_some().then(|| {

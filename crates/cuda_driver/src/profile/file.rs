@@ -2,7 +2,7 @@
 //!
 //! A regular file is a whole document after every launch: each is written over the brackets that close the document, and
 //! closes it again. So the profile is there after a return from `main`, `exit`, `_exit`, a panic, an abort or a signal.
-//! What cannot be written in place (a pipe, a terminal) gets the document when the process ends.
+//! A pipe or a terminal, which cannot be written in place, gets the document when the process ends.
 //!
 //! One process writes a file at a time; another that names the same is told to put `{pid}` into the name.
 

@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn last_operand_as_nvcc_writes_it() {
-        // What nvcc emits for `__shfl_up_sync(m, x, d, w)` and its siblings.
+        // nvcc's code for `__shfl_up_sync(m, x, d, w)` and its siblings.
         assert_eq!(clamp_and_section(WarpShuffleMode::Up, 32), 0);
         assert_eq!(clamp_and_section(WarpShuffleMode::Up, 8), 0x1800);
         assert_eq!(clamp_and_section(WarpShuffleMode::Down, 32), 0x1f);

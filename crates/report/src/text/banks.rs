@@ -30,7 +30,7 @@ fn draw_group(out: &mut String, group: &Group, banks: u32, paint: Paint) {
         let end = (start + STRIP).min(banks);
         let in_strip: Vec<_> = group.banks.iter().filter(|bank| (start..end).contains(&bank.bank)).collect();
         let Some(deepest) = in_strip.iter().map(|bank| bank.words.len()).max() else {
-            let _ = writeln!(out, "{}", paint.faint(&format!("banks {start} to {}: nobody asks", end - 1)));
+            let _ = writeln!(out, "{}", paint.faint(&format!("banks {start} to {}: not used", end - 1)));
             continue;
         };
         let mut head = String::from("bank   ");
@@ -114,7 +114,7 @@ mod tests {
     fn a_broadcast_is_marked_and_idle_banks_are_named() {
         let text = bank_map(&map(4, 0), Paint::default());
         assert!(text.contains("pass  1  0+"), "{text}");
-        assert!(text.contains("banks 16 to 31: nobody asks"), "{text}");
+        assert!(text.contains("banks 16 to 31: not used"), "{text}");
     }
 
     #[test]

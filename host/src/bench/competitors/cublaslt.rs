@@ -157,7 +157,7 @@ struct Heuristic {
     reserved: [c_int; 4],
 }
 
-// What follows are the values of cublasLt.h, library_types.h and cublas_api.h.
+// Values of cublasLt.h, library_types.h and cublas_api.h.
 const DESC_TRANSA: c_int = 3;
 const DESC_TRANSB: c_int = 4;
 const PREFERENCE_MAX_WORKSPACE: c_int = 1;

@@ -1,4 +1,4 @@
-//! What our kernels are timed beside.
+//! Competitors of our kernels.
 
 mod cublas;
 mod cublaslt;

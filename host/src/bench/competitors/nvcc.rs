@@ -80,7 +80,7 @@ enum NvccError {
     Run {
         /// The compiler.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// nvcc refused a twin.

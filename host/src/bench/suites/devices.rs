@@ -22,7 +22,7 @@ use crate::verify::{Verdict, exact};
 
 /// The edges of strong scaling; the largest is each device's C of weak scaling.
 const EDGES: [usize; 2] = [16384, 8192];
-/// What a pair's samples take together at most, in seconds, once there are enough of them.
+/// Longest time of a pair's samples together, in seconds, once there are enough of them.
 const ENOUGH: f64 = 4.0;
 const FEWEST: usize = 8;
 
@@ -139,7 +139,7 @@ impl Over<'_, '_> {
         verdict = worse(verdict, checked(&nccl)?);
         let group = DeviceGroup::new(self.alone, Transport::CopyEngines)?;
         let one = GatheredProduct::<I, I::C>::new(&group, of_one, types, rows, columns)?;
-        // What there is to hide, and what of it is hidden.
+        // The time to hide, and its hidden part.
         let gather = self.median(&mut || Ok(ours.run_gather()?))?;
         let products = self.median(&mut || Ok(ours.run_products()?))?;
         let overlapped = self.median(&mut || Ok(ours.run()?))?;
@@ -307,7 +307,7 @@ impl Over<'_, '_> {
         Ok(Times::of(&samples).map_or(0.0, |times| times.median))
     }
 
-    /// Milliseconds of a run, of so many one after the other.
+    /// Milliseconds of a run, the mean of `runs` one after the other.
     fn sample(&self, run: &mut Run<'_>, runs: usize) -> Result<f64, Error> {
         let begun = Instant::now();
         for _ in 0..runs {
@@ -321,7 +321,7 @@ impl Over<'_, '_> {
     }
 }
 
-/// What is timed: it puts one run on the devices' streams.
+/// The timed call: it puts one run on the devices' streams.
 type Run<'r> = dyn FnMut() -> Result<(), Error> + 'r;
 
 /// All bytes counted since they were taken last.

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The suites.
 
 mod coalescing;
 mod copy;

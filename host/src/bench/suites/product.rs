@@ -31,7 +31,7 @@ const SIZES: [Size; 10] = [
     Size::Three(5000, 3000, 7000),
 ];
 
-/// What a product's buffer sets hold together: four times the L2 cache of an H200.
+/// Bytes of a product's buffer sets together: four times the L2 cache of an H200.
 const ROTATED: usize = 256 << 20;
 
 pub(super) fn run(bench: &Bench<'_>, sizes: &[Size]) -> Result<Vec<Comparison>, Error> {

@@ -26,7 +26,7 @@ const LARGEST_LADDER: usize = 16384;
 /// Shapes for what the dispatcher picks: rows that begin at no multiple of a tile, of a cache line, of a vector.
 const SHAPES: [(usize, usize); 7] =
     [(10000, 10000), (8256, 8256), (256, 262_144), (16384, 4096), (8191, 8191), (4095, 8191), (5001, 7003)];
-/// What all buffers of one side hold at least: four times the L2 cache of an H200.
+/// Least bytes of all buffers of one side: four times the L2 cache of an H200.
 const ROTATED: usize = 256 << 20;
 
 pub struct TransposeSuite;

@@ -55,7 +55,7 @@ struct Answer {
     bank_width_can_be_set: bool,
     preferences: Vec<Row>,
     carve_outs: Vec<Row>,
-    /// What the driver of the device at hand answers; `null` if it was not asked.
+    /// The driver's answers; `null` if it was not asked.
     driver: Option<Driver>,
 }
 

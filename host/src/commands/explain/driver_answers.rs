@@ -1,4 +1,4 @@
-//! What the driver of the device at hand makes of each wish: set it, read it back, ask how many blocks fit then.
+//! The driver's answer to each preference: set it, read it back, ask how many blocks fit then.
 
 use cust::context::{CacheConfig, CurrentContext, SharedMemoryConfig};
 use cust::error::CudaResult;
@@ -11,9 +11,9 @@ use warpsmith_launch::extra;
 /// One wish to the driver and its answer.
 #[derive(Serialize)]
 pub(super) struct Answer {
-    /// What was set, and for whom.
+    /// The preference, and its scope.
     pub wish: String,
-    /// What reading it back gives, or the driver's error.
+    /// The value read back, or the driver's error.
     pub read_back: String,
     /// Blocks on a multiprocessor afterwards, as the driver's calculator says.
     pub blocks: Option<u32>,

@@ -13,7 +13,7 @@ use crate::{merging, source};
 /// The column at which machine code begins.
 const BESIDE: usize = 52;
 
-/// What a line became.
+/// A line's instructions.
 #[derive(Default)]
 struct Became {
     ptx: Vec<String>,

@@ -260,7 +260,7 @@ fn source_of(file: &str, line: u32, function: &str) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let lines: Vec<&str> = text.lines().collect();
     let known = (line as usize).saturating_sub(1).min(lines.len().saturating_sub(1));
-    // What a kernel begins with may be of its attribute's line.
+    // A kernel's first instructions may have its attribute's line.
     let known = (known..lines.len()).find(|&i| !lines[i].trim_start().starts_with('#')).unwrap_or(known);
     // A kernel that a macro writes has its name nowhere.
     let named = |i: &usize| {

@@ -55,7 +55,7 @@ fn wanted(ptx: &str) -> &str {
     target.filter(|name| name.ends_with('a')).unwrap_or("sm_90")
 }
 
-/// What `nvdisasm` prints of a kernel: before an instruction of another line than the last, the line's frames.
+/// `nvdisasm`'s text of a kernel: before an instruction of another line than the last, the line's frames.
 fn steps(text: &str, kernel: &str) -> Vec<Step> {
     let begin = format!(".text.{kernel}:");
     let body = text.lines().skip_while(|line| line.trim() != begin).skip(1);

@@ -67,7 +67,7 @@ pub fn wait_of(handle: CUevent) -> Answer<Arc<dyn Work>> {
 }
 
 impl Executable {
-    /// What a launch waits for: the latest records of its wait nodes' events.
+    /// A launch's dependencies: the latest records of its wait nodes' events.
     pub fn waits(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         for work in self.works() {

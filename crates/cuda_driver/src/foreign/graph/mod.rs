@@ -47,7 +47,7 @@ pub struct Node {
     after: Mutex<Vec<CUgraphNode>>,
     child: Option<CUgraph>,
     original: Option<CUgraphNode>,
-    /// What `cuGraphKernelNodeGetParams` has returned; it stays valid as long as the node.
+    /// The result of `cuGraphKernelNodeGetParams`; it stays valid as long as the node.
     shown: Mutex<Vec<ShownParams>>,
 }
 

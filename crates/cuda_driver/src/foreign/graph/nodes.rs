@@ -212,7 +212,7 @@ pub fn cuGraphAddChildGraphNode(
     // The child is copied: later changes to it do not affect this graph.
     let (parent, after) = (GRAPHS.get(graph)?, after.array(count)?);
     let copy = copy_of_child(child, graph)?;
-    // What the child is when the whole is instantiated counts; until then the node needs no work.
+    // The child counts as it is when the whole is instantiated; until then the node needs no work.
     let node = parent.add(graph, Arc::new(Nothing), after, Some(copy));
     place.set(node.or_else(|code| destroy(copy).and(Err(code)))?.handle)
 }

@@ -1,4 +1,4 @@
-//! What graphs own: memory allocated by nodes, and the program's objects that graphs keep alive.
+//! Ownership of graphs: memory allocated by nodes, and the program's objects that graphs keep alive.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -31,7 +31,7 @@ const CLIENTS: [(&str, &str); 6] = [
 
 const COMPILER: &str = "Compile with `-gencode arch=compute_XX,code=compute_XX`, or with `-lineinfo`, whose machine code carries its PTX";
 
-/// What to set where machine code was loaded.
+/// The client's setting that asks for PTX instead of machine code.
 pub fn setting() -> &'static str {
     // Lists every file that the process has loaded. Elsewhere than on Linux there is none.
     chosen(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What a module can be loaded from: PTX text, or fatbins and machine code that contain some.
+//! Images of modules: PTX text, or fatbins and machine code that contain some.
 
 mod client;
 mod cubin;
