@@ -19,11 +19,12 @@ const DEVICE_FLAGS: &str = "-Zmir-enable-passes=-JumpThreading -Zallow-features=
 /// is the host's, and one crate with it would bring its panics along.
 const STD: &str = "#![no_std]\npub use core::*;\n";
 /// What it is compiled with: an rlib of bitcode without code, as the linker of bitcode takes it.
-const STD_FLAGS: [&str; 6] = [
+const STD_FLAGS: [&str; 7] = [
     "--crate-name=std",
     "--crate-type=rlib",
     "--edition=2024",
     "-Cpanic=abort",
+    "-Cmetadata=cuda_builder",
     "-Clinker-plugin-lto",
     "-Csymbol-mangling-version=v0",
 ];
@@ -101,8 +102,8 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
         return Ok(program);
     }
     fs::create_dir_all(folder).map_err(file_error("cannot make the folder", folder))?;
-    // From standard input: crates that were compiled with it know it by a hash that its path has a part in.
-    run(rustc, &STD_FLAGS, STD, &folder.join("libstd.rlib"))?;
+    let folder = &fs::canonicalize(folder).map_err(file_error("cannot find", folder))?;
+    run(rustc, &STD_FLAGS, STD, folder, "libstd.rlib")?;
     let flags = [
         "--edition=2021",
         "-Copt-level=0",
@@ -110,7 +111,7 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
         "--crate-name=rustc_wrapper",
         "--crate-type=bin",
     ];
-    run(rustc, &flags, &source, &program)?;
+    run(rustc, &flags, &source, folder, &format!("rustc_wrapper{}", std::env::consts::EXE_SUFFIX))?;
     // The source is written last: it says that the program beside it was made from it.
     let fresh = folder.join("rustc_wrapper_new.rs");
     fs::write(&fresh, &source).map_err(file_error("cannot write", &fresh))?;
@@ -118,18 +119,35 @@ pub fn compile(rustc: &Path, version: &str, folder: &Path) -> Result<PathBuf, Cu
     Ok(program)
 }
 
-/// Compiles a text to a file.
-fn run(rustc: &Path, flags: &[&str], source: &str, to: &Path) -> Result<(), CudaBuilderError> {
+/// Compiles a text to a file in `folder`, whose path has no part in what is made: crates know the `std` that they were compiled
+/// with by a hash, and a target folder may be moved.
+fn run(rustc: &Path, flags: &[&str], source: &str, folder: &Path, to: &str) -> Result<(), CudaBuilderError> {
     let failed = |cause| CudaBuilderError::CannotRun { program: rustc.to_owned(), cause };
     let mut command = Command::new(rustc);
-    command.args(flags).arg("-o").arg(to).arg("-").env_remove("RUSTC_BOOTSTRAP");
+    command.current_dir(folder).arg("--remap-path-prefix").arg(format!("{}=.", folder.display()));
+    command.args(flags).args(["-o", to, "-"]).env_remove("RUSTC_BOOTSTRAP");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(source.as_bytes()));
     let output = child.wait_with_output().map_err(failed)?;
     if !output.status.success() {
         let cause = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(CudaBuilderError::BadArtifact { path: to.to_owned(), cause });
+        return Err(CudaBuilderError::BadArtifact { path: folder.join(to), cause });
     }
     written.map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moved_target_folder_has_the_same_std() {
+        let made = || {
+            let folder = tempfile::tempdir().unwrap();
+            compile(Path::new("rustc"), "rustc 1", folder.path()).unwrap();
+            fs::read(folder.path().join("libstd.rlib")).unwrap()
+        };
+        assert!(made() == made());
+    }
 }
