@@ -1,5 +1,5 @@
 //! What the tool prints, word for word. A change shows up as a difference in `snapshots/`; `cargo insta review`, or
-//! `INSTA_UPDATE=always cargo test -p warpsmith --test snapshots`, takes it over.
+//! `INSTA_UPDATE=always cargo test -p warpsmith_tool --test snapshots`, takes it over.
 //!
 //! What differs between machines is left out: they have no CUDA programs here, line numbers of sources are hidden, and so
 //! are counts of all instructions, which follow the compiler.

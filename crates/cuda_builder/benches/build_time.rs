@@ -116,8 +116,6 @@ fn workspace(folder: &Path) -> PathBuf {
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace's manifest");
     let is_list = |line: &&str| line.starts_with("members") || line.starts_with("default-members");
-    // `host` is not copied, and cargo warns at each build of a profile for a package that is not there.
-    let manifest = manifest.replace("[profile.release.package.warpsmith]\nincremental = true\n", "");
     let others: Vec<&str> = manifest.lines().filter(|line| !is_list(line)).collect();
     let members = r#"members = ["kernels-gpu", "crates/*"]"#;
     let manifest = others.join("\n").replacen("[workspace]", &format!("[workspace]\n{members}"), 1);

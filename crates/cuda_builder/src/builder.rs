@@ -9,6 +9,7 @@ use crate::front_end::project;
 use crate::front_end::toolchain::{self, Toolchain};
 use crate::lower::isolate;
 use crate::options::Options;
+use crate::report::Report;
 use crate::{llvm, lower};
 use llvm_library::cache::{self, Cache, Key};
 use std::fs;
@@ -231,7 +232,13 @@ impl CudaBuilder {
 
     /// Compiles, and returns the path of the PTX: the copy's if [`Self::copy_to`] was called.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
-        let result = self.compile();
+        self.build_reported(&mut Report::default())
+    }
+
+    /// The same, and what `warpsmith_build` is told beside the path.
+    #[doc(hidden)]
+    pub fn build_reported(self, report: &mut Report) -> Result<PathBuf, CudaBuilderError> {
+        let result = self.compile(report);
         if result.is_err() {
             // A build script may go on after an error. A file that is not there makes cargo run it again the next time,
             // whichever file is mended until then.
@@ -240,7 +247,7 @@ impl CudaBuilder {
         result
     }
 
-    fn compile(self) -> Result<PathBuf, CudaBuilderError> {
+    fn compile(self, report: &mut Report) -> Result<PathBuf, CudaBuilderError> {
         let crate_path = fs::canonicalize(&self.path_to_crate)
             .ok()
             .filter(|path| path.join("Cargo.toml").is_file())
@@ -267,7 +274,7 @@ impl CudaBuilder {
         };
         // Builds for several architectures leave their library under one name: nobody else may build until it is read.
         let lock = lock(&target_folder)?;
-        let artifact = cargo::run(toolchain, &request).map_err(|error| match error {
+        let artifact = cargo::run(toolchain, &request, report).map_err(|error| match error {
             // rustc's messages about upstream's own `cuda_std` would mislead.
             CudaBuilderError::BuildFailed | CudaBuilderError::NotForTheDevice(_) => {
                 project::foreign_cuda_std(toolchain, &crate_path).unwrap_or(error)
@@ -346,6 +353,7 @@ impl CudaBuilder {
         for file in dependencies.iter().filter(|_| is_build_script()) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
+        report.files.extend(dependencies);
         Ok(path)
     }
 }

@@ -20,8 +20,11 @@ mod lower;
 mod options;
 mod parcel;
 mod pass;
+mod report;
 
 pub use arch::{NvvmArch, UnknownArch};
 pub use builder::{CudaBuilder, DebugInfo, EmitOption};
 pub use error::CudaBuilderError;
 pub use llvm_library::LlvmError;
+#[doc(hidden)]
+pub use report::{PlacedError, Report};

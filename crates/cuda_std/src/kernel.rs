@@ -43,12 +43,18 @@ pub unsafe trait Kernel {
     const FILE: &'static str;
     /// The line of the kernel's name.
     const LINE: u32;
+    /// The PTX that has the kernel, if the program embeds it by itself: that of a module marked `#[warpsmith::device]`.
+    const EMBEDDED: Option<&'static EmbeddedPtx> = None;
 
     /// The parameters of the PTX entry, in order: two for a slice, none for a zero-sized type.
     fn ptx_params() -> impl Iterator<Item = PtxParam> {
         Self::PARAMS.iter().flat_map(ParamLayout::ptx)
     }
 }
+
+/// The PTX of a crate's device modules, one text for each feature level, lowest first.
+#[derive(Debug)]
+pub struct EmbeddedPtx(pub &'static [&'static str]);
 
 /// A [`Kernel`]'s description as a value, so that kernels of different types fit in one list.
 ///

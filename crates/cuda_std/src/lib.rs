@@ -41,7 +41,7 @@ pub use float_ext::FloatExt;
 #[cfg(feature = "glam")]
 pub use glam;
 pub use half::{self, bf16, f16};
-pub use kernel::{Description, Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam, Takes};
+pub use kernel::{Description, EmbeddedPtx, Kernel, LaunchBounds, ParamKind, ParamLayout, PtxParam, Takes};
 #[cfg(feature = "vek")]
 pub use vek;
 

@@ -6,12 +6,23 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use std::path::PathBuf;
 
-/// The path of `cuda_std`, or of another package, in the crate that is being compiled; `None` if that crate has it from another one only.
+/// The path of `cuda_std`, or of another package, in the crate that is being compiled: by its own name there, or through
+/// `warpsmith`, which re-exports it. `None` if that crate has it from another one only.
 pub fn find(package: &str) -> Option<TokenStream> {
-    let name = name(package, arguments())?;
-    let name = Ident::new(&name, Span::call_site());
-    Some(quote!(::#name))
+    let ident = |name: &str| Ident::new(name, Span::call_site());
+    if let Some(name) = name(package, arguments()) {
+        let name = ident(&name);
+        return Some(quote!(::#name));
+    }
+    let (umbrella, package) = (ident(&name("warpsmith", arguments())?), ident(package));
+    Some(quote!(::#umbrella::#package))
+}
+
+/// The root of the crate that is being compiled: the source that rustc was called with.
+pub fn root() -> Option<PathBuf> {
+    arguments().skip(1).find(|argument| argument.ends_with(".rs")).map(PathBuf::from)
 }
 
 /// This process's arguments, and those in files that stand for arguments (`@file`).

@@ -2,6 +2,7 @@
 
 use crate::blockwise;
 use crate::crate_path;
+use crate::embedded;
 use crate::function::{Function, Input};
 use crate::host_name::{self, HostName};
 use crate::launch_hints::LaunchHints;
@@ -63,8 +64,8 @@ pub(crate) struct Kernel {
 
 fn expand_function(mut function: Function) -> Result<TokenStream> {
     check_signature(&function)?;
-    let kernel =
-        if function.unsafety.is_none() { blockwise::read(&mut function)? } else { read(&mut function)? };
+    let is_safe = function.unsafety.is_none();
+    let kernel = if is_safe { blockwise::read(&mut function)? } else { read(&mut function)? };
     let cfgs: Vec<Attribute> = function.attrs.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect();
 
     // The user's function becomes an ordinary Rust function, inlined into the entry: `extern "C"` would fold slices
@@ -78,6 +79,11 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
 
     let entry = device_entry(&function, &kernel);
     let (host_type, description) = host_description(&function, &kernel);
+    let function = if is_safe && !host_type.is_empty() {
+        as_a_value(&function, &cfgs)
+    } else {
+        function.into_token_stream()
+    };
     Ok(quote! {
         #function
         #(#cfgs)*
@@ -90,6 +96,30 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
         #[cfg(not(target_os = "cuda"))]
         #description
     })
+}
+
+/// The function on the device. The host cannot call it, for nothing there makes a block: its name is there what a launch takes,
+/// and the function is only checked.
+fn as_a_value(function: &Function, cfgs: &[Attribute]) -> TokenStream {
+    let (visibility, ident) = (&function.vis, &function.ident);
+    let documentation = function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
+    quote! {
+        #[cfg(target_os = "cuda")]
+        #function
+        #(#cfgs)*
+        #[cfg(not(target_os = "cuda"))]
+        const _: () = {
+            #[allow(dead_code)]
+            #function
+        };
+        #(#documentation)*
+        #(#cfgs)*
+        #[cfg(not(target_os = "cuda"))]
+        #[allow(dead_code)]
+        #visibility fn #ident() -> ::core::marker::PhantomData<#ident> {
+            ::core::marker::PhantomData
+        }
+    }
 }
 
 fn without_body(mut function: Function) -> TokenStream {
@@ -365,6 +395,11 @@ fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, Token
     });
     let hints = hints.value(cuda_std);
     let line = ident.span().unwrap().line() as u32;
+    let embedded = embedded::of(ident.span()).map(|ptx| {
+        quote! {
+            const EMBEDDED: ::core::option::Option<&'static #cuda_std::EmbeddedPtx> = ::core::option::Option::Some(&#ptx);
+        }
+    });
     let documentation = format!("Describes the kernel [`{name}`](fn@{ident}) for typed launches.");
     let host_type = quote! {
         #[doc = #documentation]
@@ -382,6 +417,7 @@ fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, Token
                 const LAUNCH_BOUNDS: #cuda_std::LaunchBounds = #hints;
                 const FILE: &'static ::core::primitive::str = ::core::file!();
                 const LINE: ::core::primitive::u32 = #line;
+                #embedded
             }
             #host_items
         };

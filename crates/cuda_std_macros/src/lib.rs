@@ -10,6 +10,8 @@ mod blockwise;
 mod crate_path;
 mod device_copy;
 mod device_item;
+mod device_module;
+mod embedded;
 mod function;
 mod host_name;
 mod kernel;
@@ -187,6 +189,18 @@ pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream 
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     device_item::address_space(space.into(), item.into()).into()
+}
+
+/// A module of kernels beside the host code that launches them: see the crate `warpsmith`.
+#[proc_macro_attribute]
+pub fn device(_none: TokenStream, module: TokenStream) -> TokenStream {
+    device_module::expand(module.into()).into()
+}
+
+/// The same for a module in a file of its own: `device_mod! { pub mod kernels; }`.
+#[proc_macro]
+pub fn device_mod(module: TokenStream) -> TokenStream {
+    device_module::expand(module.into()).into()
 }
 
 /// What a launch may copy to the device: see `blockwise::DeviceCopy`.

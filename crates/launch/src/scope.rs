@@ -7,6 +7,7 @@ use cuda_std::Takes;
 use cust::context::CurrentContext;
 
 use crate::device::Device;
+use crate::embedded::Launchable;
 use crate::error::{Error, ErrorContext};
 use crate::launcher::{Launcher, Shape};
 use crate::safe_argument::SafeArguments;
@@ -102,7 +103,7 @@ impl<'scope> Scope<'scope, '_> {
     /// Starts a kernel whose outputs decide the grid.
     pub fn launch<K: BlockwiseKernel, P>(
         &'scope self,
-        kernel: &Launcher<'_, K>,
+        kernel: impl Launchable<K>,
         arguments: impl SafeArguments<P> + 'scope,
     ) -> Result<(), Error>
     where
@@ -113,6 +114,18 @@ impl<'scope> Scope<'scope, '_> {
 
     /// Starts a kernel with a grid of one's own, or with dynamic shared memory.
     pub fn launch_with<K: BlockwiseKernel, P>(
+        &'scope self,
+        kernel: impl Launchable<K>,
+        options: LaunchOptions,
+        arguments: impl SafeArguments<P> + 'scope,
+    ) -> Result<(), Error>
+    where
+        K::Signature: Takes<P>,
+    {
+        kernel.on(self.device, |kernel| self.start(kernel, options, arguments))
+    }
+
+    fn start<K: BlockwiseKernel, P>(
         &'scope self,
         kernel: &Launcher<'_, K>,
         options: LaunchOptions,

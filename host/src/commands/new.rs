@@ -146,7 +146,7 @@ fn kernel(root: &Path, name: &str, raw: bool) -> anyhow::Result<Written> {
     let next = vec![
         format!("cargo run --release -- demo {name}"),
         format!("cargo run --release -- profile {name}"),
-        format!("cargo test -p warpsmith {name}"),
+        format!("cargo test -p warpsmith_tool {name}"),
     ];
     Ok(Written { files, next })
 }

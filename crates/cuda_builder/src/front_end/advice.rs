@@ -17,7 +17,7 @@ Device crates have no `std`: the same names are in `core` and `alloc` (`extern c
 `cuda_std::GpuFloat`. What the host alone uses stands behind `#[cfg(not(target_os = \"cuda\"))]`";
 
 /// The advice for a message of rustc, if there is any.
-fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
+pub fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
     if message.starts_with("symbol `warpsmith.") && message.ends_with("is already defined") {
         return Some(
             "Two kernels have the same name. The host finds a kernel by its function's name alone, without the modules around \

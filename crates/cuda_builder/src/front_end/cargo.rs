@@ -5,6 +5,7 @@ use crate::error::CudaBuilderError;
 use crate::front_end::advice::Collected;
 use crate::front_end::toolchain::Toolchain;
 use crate::front_end::{levels, wrapper};
+use crate::report::Report;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -95,7 +96,11 @@ fn steers_the_build(variable: &str) -> bool {
 }
 
 /// Runs cargo; rustc's messages go to stderr as they come.
-pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, CudaBuilderError> {
+pub fn run(
+    toolchain: &Toolchain,
+    request: &Request<'_>,
+    report: &mut Report,
+) -> Result<Artifact, CudaBuilderError> {
     let program =
         wrapper::compile(&toolchain.rustc, &toolchain.version, &request.target_folder.join("wrapper"))?;
     let mut cargo = Command::new(&toolchain.cargo);
@@ -163,7 +168,7 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
     let mut advice = Collected::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            artifact = read_message(&line, &mut advice).or(artifact);
+            artifact = read_message(&line, &mut advice, report).or(artifact);
         }
     }
     let status = child
@@ -176,10 +181,11 @@ pub fn run(toolchain: &Toolchain, request: &Request<'_>) -> Result<Artifact, Cud
 }
 
 /// Prints a diagnostic, or recognises the library. The last library that cargo names is the kernel crate.
-fn read_message(line: &str, advice: &mut Collected) -> Option<Artifact> {
+fn read_message(line: &str, advice: &mut Collected, report: &mut Report) -> Option<Artifact> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     match message["reason"].as_str()? {
         "compiler-message" => {
+            report.note(&message["message"]);
             if advice.note(&message) {
                 eprint!("{}", message["message"]["rendered"].as_str()?);
             }

@@ -1,6 +1,6 @@
 //! From the kernel crate to bitcode: cargo and stock rustc, what they are told, and what is said where they refuse.
 
-mod advice;
+pub mod advice;
 pub mod archive;
 pub mod cargo;
 mod inline_assembly;

@@ -65,7 +65,7 @@ pub fn missing_edits(package: &Path) -> Vec<String> {
         }
     } else if find("cuda_driver").is_none() {
         missing.push("the dependency on `cuda_driver`, or the linker says `undefined symbol: cu…`");
-    } else if !names_driver(&package.join("src")) {
+    } else if !names_driver(&package.join("src")) && !names_umbrella(&package.join("Cargo.toml")) {
         missing.push("`use warpsmith_cuda as _;`, or the linker says `undefined symbol: cu…`");
     }
     let line = |what: &str| format!("this package lacks {what}: see {}", page.display());
@@ -82,6 +82,13 @@ fn has_cuda() -> bool {
 
 /// The library of the driver, and those that bring it.
 const DRIVERS: [&str; 3] = ["warpsmith_cuda", "warpsmith_launch", "warpsmith_kernels"];
+
+/// Whether a manifest names the crate that brings all of them.
+fn names_umbrella(manifest: &Path) -> bool {
+    table(manifest).is_some_and(|manifest| {
+        manifest.get("dependencies").is_some_and(|dependencies| dependencies.get("warpsmith").is_some())
+    })
+}
 
 /// Whether a source in this folder names the library of the driver, or one that names it.
 fn names_driver(folder: &Path) -> bool {
@@ -197,6 +204,9 @@ mod tests {
         let published = helper.trim_end().to_owned() + "\nsource = \"registry+https://example.org\"\n\n";
         let text = lack(&[&cust, &driver, &published]);
         assert_eq!(text.contains("the patch of `find_cuda_helper`"), !has_cuda(), "{text}");
+        write("host/Cargo.toml", "[dependencies]\nwarpsmith = \"0.1\"\n");
+        assert_eq!(lack(&[&cust, &driver, &helper]), "");
+        write("host/Cargo.toml", "");
         write("host/src/deep/er.rs", "use warpsmith_cuda as _;\n");
         assert_eq!(lack(&[&cust, &driver, &helper]), "");
     }

@@ -1,0 +1,67 @@
+//! What a device build tells `warpsmith_build`, beside the PTX.
+
+use crate::front_end::advice;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What a build read, and what was wrong.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The files that the PTX was made from.
+    pub files: Vec<PathBuf>,
+    /// rustc's errors that have a place in the crate.
+    pub errors: Vec<PlacedError>,
+}
+
+/// An error and its place.
+#[derive(Debug)]
+pub struct PlacedError {
+    /// As rustc names it: relative to the crate's folder.
+    pub file: PathBuf,
+    /// From 1 on.
+    pub line: u64,
+    /// From 1 on, in characters.
+    pub column: u64,
+    /// The message with its notes, and advice.
+    pub text: String,
+}
+
+impl Report {
+    /// Takes in one message of rustc.
+    pub(crate) fn note(&mut self, message: &Value) {
+        if message["level"] != "error" {
+            return;
+        }
+        let spans = message["spans"].as_array().into_iter().flatten();
+        let primary = spans.into_iter().find(|span| span["is_primary"] == true).map(outermost);
+        let Some(span) = primary else { return };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let children = message["children"].as_array().into_iter().flatten();
+        let notes = children
+            .filter_map(|child| Some(format!("{}: {}", text(&child["level"])?, text(&child["message"])?)));
+        let label = text(&span["label"]).filter(|label| !label.is_empty());
+        let code = text(&message["code"]["code"]);
+        let first = text(&message["message"]).unwrap_or_default();
+        let advice = advice::about(code.as_deref(), &first).map(str::to_owned);
+        let lines = [Some(format!("on the GPU: {first}"))]
+            .into_iter()
+            .chain([label])
+            .flatten()
+            .chain(notes)
+            .chain(advice);
+        self.errors.push(PlacedError {
+            file: PathBuf::from(span["file_name"].as_str().unwrap_or_default()),
+            line: span["line_start"].as_u64().unwrap_or_default(),
+            column: span["column_start"].as_u64().unwrap_or_default(),
+            text: lines.collect::<Vec<_>>().join("\n"),
+        });
+    }
+}
+
+/// Where a macro was called that the place is in.
+fn outermost(span: &Value) -> &Value {
+    match &span["expansion"]["span"] {
+        Value::Null => span,
+        outer => outermost(outer),
+    }
+}
