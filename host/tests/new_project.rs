@@ -1,42 +1,14 @@
-//! `new --project` to its end: a workspace outside this repository, built, run and tested as a newcomer would.
+//! `new --project` to its end: a project outside this repository, built, run and tested as a newcomer would.
 //!
 //! The first run compiles the driver seam once more, for that workspace; later runs find it compiled, in a target folder
 //! of their own.
 
+mod outside;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-/// A cargo command in the new workspace: what the newcomer types, but quicker to build, and without the network.
-fn cargo(folder: &Path, subcommand: &str) -> Output {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-project");
-    let mut command = Command::new("cargo");
-    command
-        .arg(subcommand)
-        // The registry was filled when this repository was built; the lock file names the same versions.
-        .arg("--offline")
-        .args(["--config", "profile.dev.debug=false"])
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target)
-        .env("WARPSMITH_DEVICE", "virtual");
-    // The project asks for an optimised virtual GPU, package by package; a thousand numbers need none.
-    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-    let optimised = manifest.lines().filter_map(|line| line.split_once(" = { opt-level = "));
-    for (package, _) in optimised {
-        command.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=0"));
-    }
-    // What cargo tells the tests of this workspace is not true of another one.
-    for (variable, _) in std::env::vars() {
-        let ours = variable.starts_with("CARGO_PKG") || variable.starts_with("CARGO_MANIFEST");
-        if ours || variable == "RUSTUP_TOOLCHAIN" || variable.starts_with("WARPSMITH_CHECK") {
-            command.env_remove(variable);
-        }
-    }
-    command.output().expect("cargo starts")
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
+use outside::{cargo, text};
 
 /// Writes a project.
 fn new_project(folder: &Path, options: &[&str]) {
@@ -55,14 +27,24 @@ fn a_new_project_builds_runs_and_passes_its_test() {
     // As a person might call it.
     let folder = outside.path().join("mein ü \"project\"");
     new_project(&folder, &[]);
-    let kernels = std::fs::read_to_string(folder.join("kernels-gpu/src/lib.rs")).unwrap();
-    assert!(kernels.contains("#![forbid(unsafe_code)]") && kernels.contains("block: Block<TILE>"));
-
     let ran = cargo(&folder, "run");
     assert!(ran.status.success(), "{}", text(&ran));
     let out = String::from_utf8_lossy(&ran.stdout);
-    assert_eq!(out.trim(), "[0.0, 1.0, 2.0, 3.0] … became [255.0, 254.0, 253.0, 252.0] …");
+    assert_eq!(out.trim(), "[11.0, 22.0, 33.0]");
 
+    let tested = cargo(&folder, "test");
+    assert!(tested.status.success(), "{}", text(&tested));
+    assert!(text(&tested).contains("test sums ... ok"), "{}", text(&tested));
+    assert_formatted(&folder);
+}
+
+#[test]
+fn a_new_project_in_two_packages_passes_its_test() {
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().join("two");
+    new_project(&folder, &["--two-packages"]);
+    let kernels = std::fs::read_to_string(folder.join("kernels-gpu/src/lib.rs")).unwrap();
+    assert!(kernels.contains("#![forbid(unsafe_code)]") && kernels.contains("block: Block<TILE>"));
     let tested = cargo(&folder, "test");
     assert!(tested.status.success(), "{}", text(&tested));
     assert!(text(&tested).contains("tiles_come_out_reversed ... ok"), "{}", text(&tested));

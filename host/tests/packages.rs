@@ -59,10 +59,14 @@ fn needed<'a>(packages: &'a BTreeMap<String, Package>, first: &[&'a str]) -> BTr
 
 /// The packages that `warpsmith new --project` names.
 fn named() -> Vec<&'static str> {
-    let template = include_str!("../templates/project/Cargo.toml.txt");
-    let of_dependencies = template.split("[workspace.dependencies]").nth(1).unwrap();
-    let lines = of_dependencies.split("\n[").next().unwrap().lines();
-    let ours = lines.filter(|line| line.contains("path = \"WARPSMITH/"));
+    let templates = [
+        include_str!("../templates/one_package/Cargo.toml.txt"),
+        include_str!("../templates/two_packages/Cargo.toml.txt"),
+    ];
+    let sections = templates
+        .into_iter()
+        .flat_map(|template| template.split("\n[").filter(|section| !section.starts_with("patch")));
+    let ours = sections.flat_map(str::lines).filter(|line| line.contains("path = \"WARPSMITH/"));
     ours.map(|line| line.split(' ').next().unwrap()).collect()
 }
 

@@ -22,8 +22,12 @@ pub struct PlacedError {
     pub line: u64,
     /// From 1 on, in characters.
     pub column: u64,
-    /// The message with its notes, and advice.
+    /// Such as `E0425`.
+    pub code: String,
+    /// The message with its notes.
     pub text: String,
+    /// What to do, if that is known.
+    pub advice: Option<&'static str>,
 }
 
 impl Report {
@@ -42,18 +46,15 @@ impl Report {
         let label = text(&span["label"]).filter(|label| !label.is_empty());
         let code = text(&message["code"]["code"]);
         let first = text(&message["message"]).unwrap_or_default();
-        let advice = advice::about(code.as_deref(), &first).map(str::to_owned);
-        let lines = [Some(format!("on the GPU: {first}"))]
-            .into_iter()
-            .chain([label])
-            .flatten()
-            .chain(notes)
-            .chain(advice);
+        let advice = advice::about(code.as_deref(), &first);
+        let lines = [Some(format!("on the GPU: {first}")), label].into_iter().flatten().chain(notes);
         self.errors.push(PlacedError {
             file: PathBuf::from(span["file_name"].as_str().unwrap_or_default()),
             line: span["line_start"].as_u64().unwrap_or_default(),
             column: span["column_start"].as_u64().unwrap_or_default(),
+            code: code.unwrap_or_default(),
             text: lines.collect::<Vec<_>>().join("\n"),
+            advice,
         });
     }
 }

@@ -53,11 +53,6 @@ pub use {blockwise, cuda_std, half, tile};
 #[cfg(not(target_os = "cuda"))]
 pub use warpsmith_launch::{self as launch, Error, cust};
 
-#[cfg(all(feature = "collectives", not(target_os = "cuda")))]
-pub use warpsmith_collectives as collectives;
-#[cfg(all(feature = "kernels", not(target_os = "cuda")))]
-pub use warpsmith_kernels as kernels;
-
 /// The result of what reaches the driver.
 #[cfg(not(target_os = "cuda"))]
 pub type Result<T, E = Error> = core::result::Result<T, E>;

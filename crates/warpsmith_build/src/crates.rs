@@ -154,7 +154,12 @@ impl DeviceCrate<'_> {
             let file = folder.join(&error.file);
             let own =
                 file.strip_prefix(folder).map_or(file.clone(), |relative| self.package.folder.join(relative));
-            let text = error.text.replace('\n', "\r");
+            let is_name = NAMES.contains(&error.code.as_str());
+            let advice = error
+                .advice
+                .or(is_name.then_some(OUTSIDE))
+                .map_or(String::new(), |advice| format!("\nhelp: {advice}"));
+            let text = (error.text.clone() + &advice).replace('\n', "\r");
             let _ =
                 writeln!(lines, "{}\t{}\t{}\t{text}", canonical(&own).display(), error.line, error.column);
         }
@@ -164,6 +169,11 @@ impl DeviceCrate<'_> {
         lines
     }
 }
+
+/// rustc's errors about names that are not there.
+const NAMES: [&str; 8] = ["E0405", "E0412", "E0422", "E0423", "E0425", "E0432", "E0433", "E0463"];
+const OUTSIDE: &str = "on the GPU a device module is a crate by itself, and what stands outside of it is not there: move what it needs into \
+                       the module, or name the crate that has it in the `[dependencies]` of Cargo.toml";
 
 /// The root of a crate that is one for the device: it says so in the blanks of its first line.
 fn without_std(text: &str) -> String {

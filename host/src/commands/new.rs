@@ -21,13 +21,17 @@ pub struct New {
     #[arg(required_unless_present = "project")]
     name: Option<String>,
 
-    /// Write a workspace of its own into this folder, which must be empty or new
+    /// Write a package of its own into this folder, which must be empty or new
     #[arg(long, value_name = "DIR", conflicts_with = "name")]
     project: Option<PathBuf>,
 
-    /// Write an `unsafe fn` over pointers, instead of a kernel without `unsafe`
+    /// Write an `unsafe fn` over pointers, instead of a kernel without `unsafe`; with --project, in two packages
     #[arg(long)]
     raw: bool,
+
+    /// With --project: write a workspace with a package for the kernels and one for the host
+    #[arg(long, requires = "project")]
+    two_packages: bool,
 
     /// With --project: take Warpsmith's crates from this repository, which other machines reach, and add a file for continuous
     /// integration; without URL, from the remote of the sources that this program was built from
@@ -43,7 +47,7 @@ Examples:
   warpsmith new my_kernel          kernel, launch, CPU reference, test and demo row
   warpsmith new my_kernel --raw    the same, with an `unsafe` kernel over pointers
   cargo run --release -- demo my_kernel
-  warpsmith new --project ../mine  a workspace outside this repository, ready for `cargo run`
+  warpsmith new --project ../mine  a package outside this repository, ready for `cargo run`
   warpsmith new --project mine --git https://…  one that can be shared
   warpsmith new my_kernel --json   {\"files\", \"next\"}";
 
@@ -76,7 +80,12 @@ impl New {
                     Some(url) => Dependencies::by_git(&root, url)?,
                     None => Dependencies::by_path(&root, folder)?,
                 };
-                project(&root, &dependencies, folder, self.raw)?
+                let form = match (self.raw, self.two_packages) {
+                    (true, _) => Form::Raw,
+                    (false, true) => Form::TwoPackages,
+                    (false, false) => Form::OnePackage,
+                };
+                project(&root, &dependencies, folder, form)?
             }
             (None, Some(name)) => kernel(&around()?, name, self.raw)?,
             (None, None) => anyhow::bail!("say the kernel's name"),
@@ -255,44 +264,75 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The files of a workspace of its own, with what [`Dependencies`] fills in.
-const PROJECT: &[(&str, &str)] = &[
-    ("README.md", include_str!("../../templates/project/readme.txt")),
-    ("Cargo.toml", include_str!("../../templates/project/Cargo.toml.txt")),
-    ("rust-toolchain.toml", include_str!("../../templates/project/toolchain.txt")),
-    (".gitignore", "/target\n"),
-    ("host/Cargo.toml", include_str!("../../templates/project/host.toml.txt")),
-    ("host/build.rs", include_str!("../../templates/project/build.rs.txt")),
-    ("host/src/main.rs", include_str!("../../templates/project/main.rs.txt")),
+/// What a project consists of.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Kernels beside their launch.
+    OnePackage,
+    /// Kernels without `unsafe` in a package of their own.
+    TwoPackages,
+    /// Kernels over pointers in a package of their own.
+    Raw,
+}
+
+impl Form {
+    /// Its files, with what [`Dependencies`] fills in.
+    fn files(self) -> Vec<(&'static str, &'static str)> {
+        let of_form: &[&[_]] = match self {
+            Self::OnePackage => &[&ONE_PACKAGE],
+            Self::TwoPackages => &[&TWO_PACKAGES, &BLOCKWISE],
+            Self::Raw => &[&TWO_PACKAGES, &RAW],
+        };
+        [&COMMON].into_iter().flatten().chain(of_form.iter().copied().flatten()).copied().collect()
+    }
+}
+
+const COMMON: [(&str, &str); 2] =
+    [("rust-toolchain.toml", include_str!("../../templates/toolchain.txt")), (".gitignore", "/target\n")];
+
+const ONE_PACKAGE: [(&str, &str); 3] = [
+    ("Cargo.toml", include_str!("../../templates/one_package/Cargo.toml.txt")),
+    ("build.rs", include_str!("../../templates/one_package/build.rs.txt")),
+    ("src/main.rs", include_str!("../../templates/one_package/main.rs.txt")),
+];
+
+const TWO_PACKAGES: [(&str, &str); 5] = [
+    ("README.md", include_str!("../../templates/two_packages/readme.txt")),
+    ("Cargo.toml", include_str!("../../templates/two_packages/Cargo.toml.txt")),
+    ("host/Cargo.toml", include_str!("../../templates/two_packages/host.toml.txt")),
+    ("host/build.rs", include_str!("../../templates/two_packages/build.rs.txt")),
+    ("host/src/main.rs", include_str!("../../templates/two_packages/main.rs.txt")),
 ];
 
 /// The kernel and its launch, without `unsafe`.
 const BLOCKWISE: [(&str, &str); 3] = [
-    ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels.toml.txt")),
-    ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels.rs.txt")),
-    ("host/src/lib.rs", include_str!("../../templates/project/lib.rs.txt")),
+    ("kernels-gpu/Cargo.toml", include_str!("../../templates/two_packages/kernels.toml.txt")),
+    ("kernels-gpu/src/lib.rs", include_str!("../../templates/two_packages/kernels.rs.txt")),
+    ("host/src/lib.rs", include_str!("../../templates/two_packages/lib.rs.txt")),
 ];
 
 /// The same over pointers.
 const RAW: [(&str, &str); 3] = [
-    ("kernels-gpu/Cargo.toml", include_str!("../../templates/project/kernels_raw.toml.txt")),
-    ("kernels-gpu/src/lib.rs", include_str!("../../templates/project/kernels_raw.rs.txt")),
-    ("host/src/lib.rs", include_str!("../../templates/project/lib_raw.rs.txt")),
+    ("kernels-gpu/Cargo.toml", include_str!("../../templates/two_packages/kernels_raw.toml.txt")),
+    ("kernels-gpu/src/lib.rs", include_str!("../../templates/two_packages/kernels_raw.rs.txt")),
+    ("host/src/lib.rs", include_str!("../../templates/two_packages/lib_raw.rs.txt")),
 ];
 
 /// The command that tests a project.
 const INTEGRATION: [(&str, &str); 1] =
-    [(".github/workflows/test.yml", include_str!("../../templates/project/ci.yml.txt"))];
+    [(".github/workflows/test.yml", include_str!("../../templates/ci.yml.txt"))];
 
-/// Writes a workspace of its own.
-fn project(root: &Path, dependencies: &Dependencies, folder: &Path, raw: bool) -> anyhow::Result<Written> {
+/// Writes a project.
+fn project(root: &Path, dependencies: &Dependencies, folder: &Path, form: Form) -> anyhow::Result<Written> {
     anyhow::ensure!(!folder.is_file(), "{} is a file; name a folder that is empty or new", folder.display());
     let empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     anyhow::ensure!(empty, "{} is not empty; nothing was written", folder.display());
     let integration: &[_] = if matches!(dependencies, Dependencies::Git { .. }) { &INTEGRATION } else { &[] };
-    let templates = PROJECT.iter().chain(if raw { &RAW } else { &BLOCKWISE }).chain(integration);
-    let mut outputs: Vec<(&str, String)> =
-        templates.map(|&(file, text)| (file, dependencies.fill(file, text))).collect();
+    let package = package_name(folder);
+    let templates = form.files().into_iter().chain(integration.iter().copied());
+    let mut outputs: Vec<(&str, String)> = templates
+        .map(|(file, text)| (file, dependencies.fill(file, text).replace("PACKAGE", &package)))
+        .collect();
     // The versions that this repository is tested with; cargo leaves out what the project does not use.
     if let Ok(lock) = fs::read_to_string(root.join("Cargo.lock")) {
         outputs.push(("Cargo.lock", lock));
@@ -307,6 +347,19 @@ fn project(root: &Path, dependencies: &Dependencies, folder: &Path, raw: bool) -
     }
     let next = vec![format!("cd {}", quoted(folder)), "cargo run".to_owned(), "cargo test".to_owned()];
     Ok(Written { files, next })
+}
+
+/// A package's name after its folder's, without the characters that cargo does not take.
+fn package_name(folder: &Path) -> String {
+    let name =
+        std::path::absolute(folder).ok().and_then(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
+    let is_taken = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
+    let name: String = name.unwrap_or_default().replace(' ', "-").chars().filter(is_taken).collect();
+    let name = name.trim_matches('-');
+    // A digit begins no name, and a crate is not called as one that it depends on.
+    let is_free =
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name != "warpsmith" && name != "test";
+    if is_free { name.to_owned() } else { format!("kernels-{name}").trim_end_matches('-').to_owned() }
 }
 
 /// A path as a shell takes it: in quotes if it holds more than letters, digits and a few signs.
@@ -396,7 +449,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = Path::new("/some/where");
         let dependencies = Dependencies::by_path(root, folder.path()).unwrap();
-        project(root, &dependencies, folder.path(), false).unwrap();
+        project(root, &dependencies, folder.path(), Form::TwoPackages).unwrap();
         let readme = fs::read_to_string(folder.path().join("README.md")).unwrap();
         for part in
             ["`WARPSMITH_DEVICE=gpu`", " WARPSMITH_PROFILE=profile.json ", "`/some/where/docs/extending.md`"]
@@ -411,7 +464,7 @@ mod tests {
     fn a_project_to_share_names_a_repository_and_is_tested_without_a_gpu() {
         let folder = tempfile::tempdir().unwrap();
         let dependencies = Dependencies::Git { url: "https://a.b/c".into(), commit: None };
-        project(Path::new("/some/where"), &dependencies, folder.path(), false).unwrap();
+        project(Path::new("/some/where"), &dependencies, folder.path(), Form::TwoPackages).unwrap();
         for (file, part) in [
             ("Cargo.toml", "find_cuda_helper = { git = \"https://a.b/c\" }"),
             ("README.md", "Warpsmith's crates come from https://a.b/c: keep `Cargo.lock`"),
@@ -423,11 +476,30 @@ mod tests {
     }
 
     #[test]
+    fn a_package_in_one_file_is_short_and_has_a_name_that_cargo_takes() {
+        let folder = tempfile::tempdir().unwrap();
+        let dependencies = Dependencies::Path("/some/where".to_owned());
+        let written =
+            project(Path::new("/some/where"), &dependencies, folder.path(), Form::OnePackage).unwrap();
+        let lines = |file: &String| fs::read_to_string(file).unwrap().lines().count();
+        let files = written.files.iter().filter(|file| !file.ends_with("Cargo.lock"));
+        assert!(files.map(lines).sum::<usize>() < 60);
+        for (folder, name) in [
+            ("my-project", "my-project"),
+            ("mein \u{fc} \"project\"", "mein--project"),
+            ("1st", "kernels-1st"),
+            ("\u{fc}", "kernels"),
+        ] {
+            assert_eq!(package_name(Path::new(folder)), name);
+        }
+    }
+
+    #[test]
     fn a_folder_that_holds_something_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine"), "").unwrap();
         let dependencies = Dependencies::Path("/anywhere".to_owned());
-        assert!(project(Path::new("/anywhere"), &dependencies, folder.path(), false).is_err());
+        assert!(project(Path::new("/anywhere"), &dependencies, folder.path(), Form::OnePackage).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
