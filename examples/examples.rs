@@ -22,7 +22,9 @@ fn examples_are_short_and_right() {
         assert!(text.lines().count() <= 60 && !text.contains("unsafe"), "{file}");
         assert!(readme.contains(&format!("examples/{file}")), "README.md does not list {file}");
         let name = file.trim_end_matches(".rs");
-        let output = Command::new(built.join(name)).env("WARPSMITH_DEVICE", "virtual").output().unwrap();
+        let output = Command::new(built.join(name)).env("WARPSMITH_DEVICE", "virtual").output();
+        let output =
+            output.unwrap_or_else(|error| panic!("{name} is not built (`cargo build --examples`): {error}"));
         assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(!output.stdout.is_empty(), "{file}");
     }

@@ -43,7 +43,7 @@ fn a_new_project_in_two_packages_passes_its_test() {
     let outside = tempfile::tempdir().unwrap();
     let folder = outside.path().join("two");
     new_project(&folder, &["--two-packages"]);
-    let kernels = std::fs::read_to_string(folder.join("kernels-gpu/src/lib.rs")).unwrap();
+    let kernels = std::fs::read_to_string(folder.join("kernels/src/lib.rs")).unwrap();
     assert!(kernels.contains("#![forbid(unsafe_code)]") && kernels.contains("block: Block<TILE>"));
     let tested = cargo(&folder, "test");
     assert!(tested.status.success(), "{}", text(&tested));
@@ -58,9 +58,9 @@ fn a_raw_project_has_an_unsafe_kernel_and_the_crates_that_it_names() {
     let folder = outside.path().join("raw");
     new_project(&folder, &["--raw"]);
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
-    assert!(read("kernels-gpu/src/lib.rs").contains("pub unsafe fn reverse_tiles("));
+    assert!(read("kernels/src/lib.rs").contains("pub unsafe fn reverse_tiles("));
     assert!(read("host/src/lib.rs").contains("unsafe { kernel.launch("));
-    let manifest = read("kernels-gpu/Cargo.toml");
+    let manifest = read("kernels/Cargo.toml");
     for dependency in ["cuda_std.workspace = true", "tile.workspace = true"] {
         assert!(manifest.contains(dependency), "{manifest}");
     }

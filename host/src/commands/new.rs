@@ -306,15 +306,15 @@ const TWO_PACKAGES: [(&str, &str); 5] = [
 
 /// The kernel and its launch, without `unsafe`.
 const BLOCKWISE: [(&str, &str); 3] = [
-    ("kernels-gpu/Cargo.toml", include_str!("../../templates/two_packages/kernels.toml.txt")),
-    ("kernels-gpu/src/lib.rs", include_str!("../../templates/two_packages/kernels.rs.txt")),
+    ("kernels/Cargo.toml", include_str!("../../templates/two_packages/kernels.toml.txt")),
+    ("kernels/src/lib.rs", include_str!("../../templates/two_packages/kernels.rs.txt")),
     ("host/src/lib.rs", include_str!("../../templates/two_packages/lib.rs.txt")),
 ];
 
 /// The same over pointers.
 const RAW: [(&str, &str); 3] = [
-    ("kernels-gpu/Cargo.toml", include_str!("../../templates/two_packages/kernels_raw.toml.txt")),
-    ("kernels-gpu/src/lib.rs", include_str!("../../templates/two_packages/kernels_raw.rs.txt")),
+    ("kernels/Cargo.toml", include_str!("../../templates/two_packages/kernels_raw.toml.txt")),
+    ("kernels/src/lib.rs", include_str!("../../templates/two_packages/kernels_raw.rs.txt")),
     ("host/src/lib.rs", include_str!("../../templates/two_packages/lib_raw.rs.txt")),
 ];
 
