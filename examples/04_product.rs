@@ -47,7 +47,7 @@ fn main() -> warpsmith::Result<()> {
     device.scope(|scope| scope.launch(kernels::product, (&on_a, &on_b, &mut on_c)))?;
     let c = device.download(&on_c)?;
     for (i, element) in c.iter().enumerate() {
-        assert_eq!(*element, (0..k).map(|j| a[i / n * k + j] * b[j * n + i % n]).sum());
+        assert_eq!(*element, (0..k).map(|j| a[i / n * k + j] * b[j * n + i % n]).sum::<f32>());
     }
     println!("{m} × {k} times {k} × {n}: {:?} …", &c[..3]);
     Ok(())
