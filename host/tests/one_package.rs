@@ -178,9 +178,9 @@ fn errors_of_the_device_are_at_the_users_own_place() {
     assert_eq!(errors(folder.path()), []);
     let to_write = "            to.write(&block, |_, _| 1);";
     for (wrong, (line, column), parts) in [
-        ("            let _ = std::env::args();\n", (24, 21), ["on the GPU", "Device crates have no `std`"]),
-        ("            let _ = super::super::main;\n", (24, 35), ["on the GPU", "stands outside of it"]),
-        ("            let _ = absent::one();\n", (24, 21), ["`absent`", "on the GPU"]),
+        ("            let _ = std::env::args();\n", (25, 26), ["on the GPU", "Device crates have no `std`"]),
+        ("            let _ = super::super::main;\n", (25, 35), ["on the GPU", "stands outside of it"]),
+        ("            let _ = absent::one();\n", (25, 21), ["`absent`", "on the GPU"]),
     ] {
         let source = EXAMPLE.replace(to_write, &format!("{wrong}{to_write}"));
         write(folder.path(), "math/examples/count.rs", &source);
@@ -196,10 +196,16 @@ fn errors_of_the_device_are_at_the_users_own_place() {
     assert!(errors.iter().any(|(.., text)| text.contains("Two kernels have the same name")), "{errors:#?}");
 }
 
-/// The PTX of the library, and when it was made.
-fn ptx(target: &Path) -> (PathBuf, SystemTime) {
-    let folders = fs::read_dir(target.join("debug/build")).unwrap().flatten();
-    let files = folders.map(|folder| folder.path().join("out/warpsmith/lib-math_compute_75.ptx"));
+/// The PTX of the workspace's library, and when it was made.
+fn ptx(workspace: &Path) -> (PathBuf, SystemTime) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-project/debug/build");
+    let workspace = fs::canonicalize(workspace).unwrap();
+    let folders = fs::read_dir(target).unwrap().flatten().map(|folder| folder.path().join("out/warpsmith"));
+    let is_of = |folder: &PathBuf| {
+        fs::read_to_string(folder.join("index"))
+            .is_ok_and(|index| index.contains(workspace.to_str().unwrap()))
+    };
+    let files = folders.filter(is_of).map(|folder| folder.join("lib-math_compute_75.ptx"));
     let made = |file: PathBuf| Some((file.clone(), fs::metadata(file).ok()?.modified().ok()?));
     files.filter_map(made).max_by_key(|(_, time)| *time).expect("the PTX is there")
 }
@@ -208,19 +214,18 @@ fn ptx(target: &Path) -> (PathBuf, SystemTime) {
 fn an_edit_of_host_code_runs_no_device_build() {
     let folder = tempfile::tempdir().unwrap();
     workspace(folder.path());
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-project");
     prints(folder.path(), "check --package math", "");
-    let before = ptx(&target);
+    let before = ptx(folder.path());
     let example = EXAMPLE.replace("zeroed::<u32>(64)", "zeroed::<u32>(65)");
     write(folder.path(), "math/examples/count.rs", &example);
     write(folder.path(), "math/src/lib.rs", &(LIBRARY.to_owned() + "\nfn other() {}\n"));
     prints(folder.path(), "check --package math", "`other` is never used");
-    assert_eq!(ptx(&target), before);
+    assert_eq!(ptx(folder.path()), before);
     write(folder.path(), "math/src/gpu.rs", &MODULE.replace("twice(from[i])", "twice(from[i]) + 1.0"));
     prints(folder.path(), "check --package math", "");
-    assert_ne!(ptx(&target), before);
+    assert_ne!(ptx(folder.path()), before);
     write(folder.path(), "shared/src/lib.rs", &FILES[2].1.replace("2.0", "3.0"));
-    let before = ptx(&target);
+    let before = ptx(folder.path());
     prints(folder.path(), "run --package program", "[4.0, 8.5]");
-    assert_ne!(ptx(&target), before, "of a crate that the module names");
+    assert_ne!(ptx(folder.path()), before, "of a crate that the module names");
 }
