@@ -59,7 +59,7 @@ fn beside(name: &Ident, module: &TokenStream) -> TokenStream {
         let message = "the build script did not find this module: it reads the sources and expands no macros";
         return Error::new(name.span(), message).into_compile_error();
     }
-    let embedded = format_ident!("__WARPSMITH_PTX_{}", name.to_string().trim_start_matches("r#"));
+    let embedded = format_ident!("__warpsmith_ptx_{}", name.to_string().trim_start_matches("r#"));
     quote! {
         #[doc(hidden)]
         #[allow(non_upper_case_globals, dead_code)]

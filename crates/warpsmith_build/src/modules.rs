@@ -197,7 +197,7 @@ impl Scope {
         let mut path = self.path.clone();
         let ptx = is_device.then(|| {
             let around: String = path.iter().map(|name| format!("r#{name}::")).collect();
-            format!("crate::{around}__WARPSMITH_PTX_{name}")
+            format!("crate::{around}__warpsmith_ptx_{name}")
         });
         path.push(name.to_owned());
         Self { path, folder: self.folder.join(name), ptx: self.ptx.clone().or(ptx) }
@@ -283,7 +283,7 @@ mod tests {
         assert!(device.named.contains("libm") && !device.named.contains("a"), "{:?}", device.named);
         assert_eq!(
             (device.parts[0].lines, device.parts[0].ptx.as_str()),
-            ((4, 6), "crate::__WARPSMITH_PTX_k")
+            ((4, 6), "crate::__warpsmith_ptx_k")
         );
     }
 
@@ -298,7 +298,7 @@ mod tests {
         ]);
         let texts: Vec<&str> = left.iter().map(|text| text.trim()).collect();
         assert_eq!(texts, ["mod gpu;", "pub mod all;", "mod one;\npub struct Shared;", "fn one() {}"]);
-        assert_eq!(device.parts[1].ptx, "crate::r#gpu::__WARPSMITH_PTX_all");
+        assert_eq!(device.parts[1].ptx, "crate::r#gpu::__warpsmith_ptx_all");
     }
 
     #[test]
