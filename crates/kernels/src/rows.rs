@@ -226,7 +226,7 @@ impl Call {
         matrices: &[(&str, &dyn Place)],
         lines: &[(&str, &dyn Place)],
     ) -> Result<Self, Error> {
-        let needed = rows.checked_mul(cols).unwrap_or(usize::MAX);
+        let needed = rows.saturating_mul(cols);
         let needs =
             matrices.iter().map(|matrix| (matrix, needed)).chain(lines.iter().map(|line| (line, cols)));
         for ((name, buffer), needed) in needs.clone() {

@@ -191,7 +191,7 @@ impl Finding {
 
     fn outside_array(&self, bytes: u32) -> String {
         let name = self.object.as_ref().and_then(|object| object.name.as_deref()).unwrap_or_default();
-        let (verb, size, place) = (self.verb(), self.object_size(), self.from_start());
+        let (verb, size, place) = (self.verb(), self.object_size(), self.distance_from_start());
         format!("shared {verb} of {bytes} bytes outside `{name}` of {size} bytes: {place}")
     }
 
@@ -201,7 +201,7 @@ impl Finding {
              allocation",
             self.verb(),
             self.object_size(),
-            self.from_start()
+            self.distance_from_start()
         )
     }
 
@@ -214,7 +214,7 @@ impl Finding {
     }
 
     /// Where the access is in its object; an offset below it has wrapped around.
-    fn from_start(&self) -> String {
+    fn distance_from_start(&self) -> String {
         let offset = self.object.as_ref().map_or(0, |object| object.offset as i64);
         let side = if offset < 0 { "before" } else { "from" };
         format!("{} bytes {side} its start", offset.unsigned_abs())

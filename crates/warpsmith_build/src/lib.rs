@@ -1,12 +1,7 @@
 //! Compiles the device modules of a package to PTX: the modules marked `#[warpsmith::device]` in its binaries, its library, its
 //! examples, tests and benches.
 //!
-//! ```no_run
-//! // build.rs
-//! fn main() {
-//!     warpsmith_build::kernels()
-//! }
-//! ```
+//! The build script is one line, `fn main() { warpsmith_build::kernels() }`.
 //!
 //! The modules of each root become a crate of their own in `OUT_DIR`, in which all else is blank: what rustc says of it, and what
 //! the PTX says of its lines, is about the user's own files. [`cuda_builder`] compiles it. What it refuses does not fail the

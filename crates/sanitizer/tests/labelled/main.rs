@@ -133,7 +133,7 @@ impl<'a> Labelled<'a> {
         let told = findings.into_iter().filter(|finding| finding.severity() != Severity::Note);
         told.map(|finding| {
             let sites =
-                finding.sites.iter().map(|site| (site.what.clone(), site.ptx_line, site.block, site.thread));
+                finding.sites.iter().map(|site| (site.what, site.ptx_line, site.block, site.thread));
             (
                 finding.check(),
                 format!("{} (seed {seed:?}) {:?}", finding.message(), sites.collect::<Vec<_>>()),
