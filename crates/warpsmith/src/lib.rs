@@ -6,11 +6,7 @@
 //! [build-dependencies]
 //! warpsmith_build = …
 //! ```
-//! ```
-//! # /*
-//! fn main() { warpsmith_build::kernels() } // build.rs
-//! # */
-//! ```
+//! The build script is `fn main() { warpsmith_build::kernels() }`, and the program
 //! ```ignore
 //! use warpsmith::prelude::*;
 //!

@@ -132,8 +132,7 @@ impl<'a> Labelled<'a> {
         let findings = sanitizer.findings();
         let told = findings.into_iter().filter(|finding| finding.severity() != Severity::Note);
         told.map(|finding| {
-            let sites =
-                finding.sites.iter().map(|site| (site.what, site.ptx_line, site.block, site.thread));
+            let sites = finding.sites.iter().map(|site| (site.what, site.ptx_line, site.block, site.thread));
             (
                 finding.check(),
                 format!("{} (seed {seed:?}) {:?}", finding.message(), sites.collect::<Vec<_>>()),

@@ -2,7 +2,9 @@
 
 use cuda_std::prelude::*;
 
-use crate::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Operation, Sum};
+#[cfg(feature = "host")]
+use crate::primitives::operation::Operation;
+use crate::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Sum};
 
 /// An operation that there is a kernel of.
 #[cfg(feature = "host")]
