@@ -125,7 +125,7 @@ pub const RULES: [Rule; 16] = [
     Rule {
         name: "copies are waited for",
         file: "block.rs",
-        text: "copies::wait(F::LATER);",
+        text: "copies::wait(F::PENDING);",
         without: "",
         shown_by: ("block.commit(", 1),
     },
