@@ -66,7 +66,9 @@ impl Ranked {
             return Vec::new();
         }
         let mut wastes = self.line.work.wastes(rates);
-        if self.share >= ALONE_SHARE && self.line.work.active_lanes().is_some_and(|lanes| lanes < ALONE) {
+        // One lane starts a bulk copy, which keeps the memory busy and not the schedulers.
+        let is_alone = self.line.work.active_lanes().is_some_and(|lanes| lanes < ALONE);
+        if is_alone && self.share >= ALONE_SHARE && self.cost.unit == Unit::Issue {
             wastes.push((self.line.work.warp_instructions as f64 / rates.schedulers, Advice::OneLane));
         }
         wastes.sort_by(|(one, _), (other, _)| other.total_cmp(one));
