@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(result(or, &[unknown, (5, 0), (1, 0)]), 0, "or true");
         assert_eq!(result("setp.ne.s32 %p1, %r1, %r2", &[(0x100, 0xFF), (0, 0)]), 0, "a defined bit differs");
         assert_eq!(result("setp.lt.u32 %p1, %r1, %r2", &[(3, 0xFF), (0x100, 0)]), 0, "whatever the byte is");
-        assert_eq!(result("setp.lo.s32 %p1, %r1, %r2", &[(3, 0xFF), (1 << 31, 0)]), 0, "without a sign");
+        assert_eq!(result("setp.lo.u32 %p1, %r1, %r2", &[(3, 0xFF), (1 << 31, 0)]), 0, "without a sign");
         assert_eq!(result("setp.lt.s32 %p1, %r1, %r2", &[(0, 0x8000_0000), (0, 0)]), 1);
         assert_eq!(result("and.pred %p1, %p2, %p3", &[(0, 1), (0, 0)]), 0);
         assert_eq!(result("or.pred %p1, %p2, %p3", &[(0, 1), (0, 0)]), 1);
