@@ -267,7 +267,7 @@ mod tests {
     /// Two processes that find the same under each schedule, one of them more under the second, as the driver would write it.
     const SCRIPT: &str = r#"
         report=${WARPSMITH_CHECK#*:}
-        finding() { printf '{"kind":{"name":"race","how":"%s"},"kernel":"k","object":null,"sites":[],"count":2}' "$1"; }
+        finding() { printf '{"kind":{"name":"race","how":"%s"},"kernel":"%s","object":null,"sites":[],"count":2}' "$1" "$1"; }
         printf '{"version":1,"findings":[%s]}' "$(finding equal)" > "${report%-*}-1.json"
         if [ "$WARPSMITH_SEED" = 6 ]; then more=$(finding unordered); fi
         printf '{"version":1,"findings":[%s]}' "$more" > "${report%-*}-2.json"

@@ -220,15 +220,15 @@ impl Source<'_> {
         let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|range| range.contains(&at));
         let (mut left, mut blanks) = (String::new(), String::new());
         for (at, c) in self.text.char_indices() {
+            if c == '\n' {
+                blanks.truncate(blanks.trim_end_matches(' ').len());
+            }
             if within(&self.kept, at) && !within(&self.blank, at) {
                 left.push_str(&blanks);
                 blanks.clear();
                 left.push(c);
-            } else if c == '\n' {
-                blanks.truncate(blanks.trim_end_matches(' ').len());
-                blanks.push(c);
             } else {
-                blanks.push(' ');
+                blanks.push(if c == '\n' { c } else { ' ' });
             }
         }
         left + "\n"
