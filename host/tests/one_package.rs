@@ -4,6 +4,7 @@ mod outside;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use outside::{cargo, text};
@@ -129,12 +130,16 @@ fn write(folder: &Path, name: &str, content: &str) {
     fs::write(path, content.replace("WARPSMITH", crates.to_str().unwrap())).unwrap();
 }
 
-fn workspace(folder: &Path) {
+/// Writes the workspace. One at a time: cargo gives members of the same name one folder in the target folder, wherever they lie.
+fn workspace(folder: &Path) -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, content) in FILES {
         write(folder, name, content);
     }
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("Cargo.lock"), folder.join("Cargo.lock"))
         .unwrap();
+    alone
 }
 
 fn prints(folder: &Path, command: &str, expected: &str) {
@@ -146,7 +151,7 @@ fn prints(folder: &Path, command: &str, expected: &str) {
 #[test]
 fn kernels_stand_in_a_library_and_in_an_example() {
     let folder = tempfile::tempdir().unwrap();
-    workspace(folder.path());
+    let _alone = workspace(folder.path());
     prints(folder.path(), "run --package program", "[2.0, 5.0]");
     prints(folder.path(), "run --package math --example count", "[62, 63] [1, 1, 1] [1.0, 1.5, 2.0]");
     write(
@@ -174,7 +179,7 @@ fn errors(folder: &Path) -> Vec<(u64, u64, String)> {
 #[test]
 fn errors_of_the_device_are_at_the_users_own_place() {
     let folder = tempfile::tempdir().unwrap();
-    workspace(folder.path());
+    let _alone = workspace(folder.path());
     assert_eq!(errors(folder.path()), []);
     let to_write = "            to.write(&block, |_, _| 1);";
     for (wrong, (line, column), parts) in [
@@ -213,7 +218,7 @@ fn ptx(workspace: &Path) -> (PathBuf, SystemTime) {
 #[test]
 fn an_edit_of_host_code_runs_no_device_build() {
     let folder = tempfile::tempdir().unwrap();
-    workspace(folder.path());
+    let _alone = workspace(folder.path());
     prints(folder.path(), "check --package math", "");
     let before = ptx(folder.path());
     let example = EXAMPLE.replace("zeroed::<u32>(64)", "zeroed::<u32>(65)");
