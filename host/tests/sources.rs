@@ -1,4 +1,4 @@
-//! The sources keep the project's rules: every variable of the environment is documented.
+//! The sources keep the project's rules: every variable of the environment is documented, and comments have nouns.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,4 +38,26 @@ fn the_drivers_page_has_every_variable() {
         .filter(|name| !page.contains(&format!("`WARPSMITH_{name}")))
         .collect();
     assert_eq!(missing, BTreeSet::new());
+}
+
+/// Relative clauses in place of nouns: see the glossary.
+#[test]
+fn comments_have_nouns() {
+    const WORDS: [&str; 4] = ["whoever", "nobody", "somebody", "so many"];
+    let mut found = Vec::new();
+    for (path, text) in sources(&["crates", "host", "kernels-gpu", "tests"]) {
+        if !path.iter().any(|part| part == "src") {
+            continue;
+        }
+        for (at, line) in text.lines().enumerate() {
+            let Some((_, comment)) = line.split_once("//") else { continue };
+            let comment = comment.trim_start_matches(['/', '!']).trim_start();
+            let lower = comment.to_lowercase();
+            let is_doc = line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
+            if WORDS.iter().any(|word| lower.contains(word)) || (is_doc && comment.starts_with("What ")) {
+                found.push(format!("{}:{}: {comment}", path.display(), at + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{} comments:\n{}", found.len(), found.join("\n"));
 }

@@ -39,7 +39,7 @@ impl Writer<'_> {
         self.line(format_args!("store i64 {number}, ptr {place}"));
     }
 
-    /// What is needed for counting, where code begins.
+    /// Values for counting, made where code begins.
     pub fn begin_counting(&mut self) {
         if self.function.is_counted() {
             let place = self.field(offset_of!(State, numbers));

@@ -34,7 +34,7 @@ pub struct Span {
     pub host: String,
 }
 
-/// What accesses of a family have in common: the register, whether they write, their bytes, their space, what is left of their
+/// The common part of a family's accesses: the register, whether they write, their bytes, their space, what is left of their
 /// offsets by their bytes, and the guard.
 type Alike = (Slot, bool, u32, SpaceOperand, i64, (Slot, u32));
 

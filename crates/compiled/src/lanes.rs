@@ -246,7 +246,7 @@ impl Uniformity {
         }
     }
 
-    /// What a register that an operation writes holds afterwards.
+    /// The form of a register after an operation that writes it.
     fn written(&self, pc: u32, instruction: &Instruction<'_>, old: LaneFact) -> LaneFact {
         let lanes = self.results.get(&pc).copied().unwrap_or(LaneFact::VARYING);
         // What a guard leaves out keeps its value, in some lanes perhaps and not in others.
@@ -266,7 +266,7 @@ impl Uniformity {
         self.results.get(&pc).copied().unwrap_or(LaneFact::VARYING)
     }
 
-    /// What has to be true for that.
+    /// Its condition.
     pub fn condition(&self, pc: u32) -> Option<NoWrap> {
         self.conditions.get(&pc).copied()
     }

@@ -128,7 +128,7 @@ impl Effort {
     }
 }
 
-/// What the code depends on besides its text: the optimisations, and the library.
+/// Inputs of the code besides its text: the optimisations, and the library.
 pub fn conditions(library: &Path, effort: Effort) -> Vec<u8> {
     let said = format!("{TRIPLE:?} {:?} {OPTIONS:?} {POSITION_INDEPENDENT} {CODE_MODEL} ", effort.means());
     [said.into_bytes(), llvm_library::cache::identity(library)].concat()

@@ -78,7 +78,7 @@ impl Scattered {
         if self.rows == 1 { WORDS } else { LONGS }
     }
 
-    /// What it gives: whether it was done, and then the loaded register, if it is one; of an atomic the old values, and how many
+    /// Its result: whether it was done, and then the loaded register, if it is one; of an atomic the old values, and how many
     /// have changed.
     pub fn result(&self) -> String {
         let register = self.register();

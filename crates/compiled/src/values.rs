@@ -30,7 +30,7 @@ pub const BITS: &str = Width::All.types().bits;
 #[derive(Debug)]
 pub struct Misfit;
 
-/// What is known of a register's current value.
+/// Facts about a register's current value.
 #[derive(Debug, Clone, Default)]
 pub struct Held {
     /// Its bits, by width. A predicate has those of all lanes.
@@ -291,7 +291,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is known of registers, for [`Writer::recall`] on another way.
+    /// Facts about registers, for [`Writer::recall`] on another path.
     pub fn known(&self) -> Known {
         (self.held.clone(), self.tested.clone())
     }

@@ -26,7 +26,7 @@ pub struct Writer<'f> {
     /// The lanes that the current operation computes, and by how much those of its result differ from the ones before.
     pub width: Width,
     pub stride: i64,
-    /// What the guard leaves of the group's lanes; `None`: all.
+    /// The group's lanes that pass the guard; `None`: all.
     pub active: Option<Active>,
     /// The lanes of a block of a region, of which the guard leaves some; `None`: all of the group.
     pub predicate: Option<Active>,
@@ -40,13 +40,13 @@ pub struct Writer<'f> {
     pub uniformity: Uniformity,
     /// Functions for accesses that go anywhere, which the code calls.
     pub scattered: BTreeSet<Scattered>,
-    /// What is counted, by the place in the table.
+    /// Counters, by their place in the table.
     pub counters: Vec<Counter>,
     /// Whether vectors of 512 bits have permutations of words.
     pub wide: bool,
 }
 
-/// What a guard says.
+/// A guard's value.
 #[derive(Debug, Clone)]
 pub struct Active {
     /// Lanes of the group for which it is true.

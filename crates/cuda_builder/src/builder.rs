@@ -18,14 +18,14 @@ use std::path::{Path, PathBuf};
 /// How much the PTX tells of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum DebugInfo {
-    /// What [`CudaBuilder::generate_line_info`] says.
+    /// The setting of [`CudaBuilder::generate_line_info`].
     #[default]
     None,
     /// Lines, whatever `generate_line_info` says.
     LineTables,
 }
 
-/// What else to write beside the PTX.
+/// Further files beside the PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitOption {
     /// LLVM's assembly language, as `.ll`.
@@ -70,7 +70,7 @@ pub struct CudaBuilder {
     pub fast_div: bool,
     /// Fuse a multiplication and an addition into one rounding. On by default, as in nvcc.
     pub fma_contraction: bool,
-    /// What else to write.
+    /// Further files.
     pub emit: Option<EmitOption>,
     /// Compile for OptiX: sets `cfg(optix)`.
     pub optix: bool,
@@ -272,7 +272,7 @@ impl CudaBuilder {
             build_args: &self.build_args,
             target_folder: &target_folder,
         };
-        // Builds for several architectures leave their library under one name: nobody else may build until it is read.
+        // Builds for several architectures leave their library under one name: no other build may run until it is read.
         let lock = lock(&target_folder)?;
         let artifact = cargo::run(toolchain, &request, report).map_err(|error| match error {
             // rustc's messages about upstream's own `cuda_std` would mislead.
@@ -363,7 +363,7 @@ fn is_build_script() -> bool {
     std::env::var_os("OUT_DIR").is_some()
 }
 
-/// What was lowered before may take so many bytes: some dozens of builds of a large crate of kernels.
+/// Limit of the cache of lowered modules in bytes: some dozens of builds of a large crate of kernels.
 const LIMIT: u64 = 512 << 20;
 
 /// All that the lowering depends on but the bitcode. This crate's own sources stand for the program: build scripts of other

@@ -1,4 +1,4 @@
-//! What can go wrong in a device build.
+//! Errors of a device build.
 
 use llvm_library::LlvmError;
 use std::fmt;
@@ -49,30 +49,30 @@ pub enum CudaBuilderError {
     CannotRun {
         /// As it was called.
         program: PathBuf,
-        /// What the system said.
+        /// The system's message.
         #[source]
         cause: io::Error,
     },
     /// A file of the build could not be read or written.
     #[error("{what} `{}`: {cause}", path.display())]
     File {
-        /// What was done with it.
+        /// The operation on it.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         #[source]
         cause: io::Error,
     },
     /// The toolchain's LLVM is of no use.
     #[error(transparent)]
     Llvm(#[from] LlvmError),
-    /// What rustc made cannot be read.
+    /// An output of rustc cannot be read.
     #[error("`{}` is not what rustc was asked for: {cause}", path.display())]
     BadArtifact {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         cause: String,
     },
     /// The device code cannot be PTX. The text names the construct, the function and its caller.
@@ -85,7 +85,7 @@ pub enum CudaBuilderError {
     Crashed {
         /// The signal or exit code.
         how: String,
-        /// What it last wrote.
+        /// Its last output.
         stderr: String,
     },
 }

@@ -1,10 +1,10 @@
-//! What the lowering is asked for.
+//! Options of the lowering.
 
 use crate::arch::NvvmArch;
 use crate::bitcode::float_modes::FloatModes;
 use crate::llvm::TargetMachine;
 
-/// What the lowering is asked for.
+/// Options of the lowering.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The kernel crate, as in symbols.

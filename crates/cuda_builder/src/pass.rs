@@ -17,7 +17,7 @@ pub fn always(_: &Options) -> bool {
     true
 }
 
-/// Runs those of a table that the options ask for. Each says its name on stderr, which nobody sees unless LLVM ends the
+/// Runs those of a table that the options ask for. Each says its name on stderr, which is shown only if LLVM ends the
 /// process.
 pub fn run<W>(table: &[Pass<W>], options: &Options, work: &mut W) -> Result<(), String> {
     let runs = |pass: &&Pass<W>| (pass.when)(options) && options.left_out != Some(pass.name);

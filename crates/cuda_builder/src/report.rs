@@ -1,10 +1,10 @@
-//! What a device build tells `warpsmith_build`, beside the PTX.
+//! Results of a device build for `warpsmith_build`, beside the PTX.
 
 use crate::front_end::advice;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What a build read, and what was wrong.
+/// Files and errors of a build.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The files that the PTX was made from.
@@ -26,7 +26,7 @@ pub struct PlacedError {
     pub code: String,
     /// The message with its notes.
     pub text: String,
-    /// What to do, if that is known.
+    /// The remedy, if it is known.
     pub advice: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What the package's build script made of its device modules: `warpsmith_build` writes an index to `OUT_DIR`, which says for
+//! PTX of the package's device modules from its build script: `warpsmith_build` writes an index to `OUT_DIR`, which says for
 //! each root (a binary, a library, an example, a test) where its PTX is, and which lines belong to which module.
 
 use crate::crate_path;
@@ -58,7 +58,7 @@ impl Index {
         self.of("ptx").next().unwrap_or_default()
     }
 
-    /// What rustc and the lowering said of the crate.
+    /// Errors of rustc and the lowering in the crate.
     pub fn errors(&self) -> Vec<DeviceError> {
         let texts =
             self.of("errors").filter_map(|line| fs::read_to_string(self.folder.join(line.first()?)).ok());

@@ -30,7 +30,7 @@ pub struct Function {
 #[derive(Clone)]
 pub struct Input {
     pub attrs: Vec<Attribute>,
-    /// What stands before the colon; a whole `&mut self`.
+    /// The part before the colon; a whole `&mut self`.
     pub pattern: TokenStream,
     /// None for a `self` that does not say it.
     pub ty: Option<Type>,

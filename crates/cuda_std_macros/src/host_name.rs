@@ -12,7 +12,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use std::path::{Path, PathBuf};
 
-/// What became of the name.
+/// The name's state.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HostName {
     /// The type may have it.

@@ -43,20 +43,20 @@ impl Parameter {
     }
 }
 
-/// What a kernel's function is to the outside, whichever kind of kernel it is.
+/// A kernel's function as the outside sees it, raw or blockwise.
 pub(crate) struct Kernel {
-    /// What the launch passes, in the order of the PTX.
+    /// The launch's values, in the order of the PTX.
     pub parameters: Vec<Parameter>,
     /// The types that the host's arguments are compared with.
     pub signature: Vec<Type>,
     pub hints: LaunchHints,
     /// The call of the function in the device's entry, of whose parameters `p0` is the first.
     pub call: TokenStream,
-    /// What else the device's entry leaves for the lowering.
+    /// Further marks of the device's entry for the lowering.
     pub device_marks: TokenStream,
-    /// What else the host is told, in the scope of the kernel's type.
+    /// Further items for the host, in the scope of the kernel's type.
     pub host_items: TokenStream,
-    /// What rustc is to check on host and device alike.
+    /// Checks by rustc on host and device alike.
     pub checks: TokenStream,
     /// The path of `cuda_std` in the kernel's crate.
     pub cuda_std: Option<TokenStream>,
@@ -122,6 +122,7 @@ fn as_a_value(function: &Function, cfgs: &[Attribute]) -> TokenStream {
     }
 }
 
+/// A function of the same signature that is only type-checked: the error beside it ends the build.
 fn without_body(mut function: Function) -> TokenStream {
     const MARKS: [&str; 4] = ["requires", "launch_bounds", "block_dim", "cluster_dim"];
     function.attrs.retain(|attribute| !MARKS.iter().any(|mark| attribute.path().is_ident(mark)));
@@ -129,7 +130,7 @@ fn without_body(mut function: Function) -> TokenStream {
         input.attrs.retain(|a| !a.path().is_ident("shared") && !a.path().is_ident("grid_constant"));
     }
     function.attrs.push(parse_quote!(#[allow(unused)]));
-    function.body = Group::new(Delimiter::Brace, quote!(::core::unimplemented!()));
+    function.body = Group::new(Delimiter::Brace, quote!(loop {}));
     function.into_token_stream()
 }
 

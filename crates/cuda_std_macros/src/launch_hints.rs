@@ -116,7 +116,7 @@ fn name(attribute: &Attribute) -> Option<String> {
     Some(attribute.path().segments.last()?.ident.to_string())
 }
 
-/// What stands between commas, the last of which may be left out.
+/// The parts between commas, the last of which may be left out.
 fn list<T>(input: ParseStream, item: impl Fn(ParseStream) -> Result<T>) -> Result<Vec<T>> {
     let mut items = Vec::new();
     while !input.is_empty() {

@@ -48,7 +48,7 @@ use proc_macro::TokenStream;
 /// is told that `cuda_std` is not among the imported crates: depend on `cuda_std` itself, or where `Cargo.toml` renames it
 /// to `gpu`, say `extern crate gpu as cuda_std;` at the root.
 ///
-/// What is refused, and why:
+/// Refused, and why:
 ///
 /// ```compile_fail
 /// # use cuda_std::kernel;
@@ -176,7 +176,7 @@ pub fn externally_visible(_none: TokenStream, item: TokenStream) -> TokenStream 
 ///         let weights = &raw const WEIGHTS;
 ///         let mut sum = 0.0;
 ///         for i in 0..4 {
-///             // SAFETY: nobody writes constants while a kernel runs.
+///             // SAFETY: constants are not written while a kernel runs.
 ///             sum += x[at + i] * unsafe { (*weights)[i] };
 ///         }
 ///         // SAFETY: `to` is as long as `x`, and each thread writes its own.
@@ -203,7 +203,7 @@ pub fn device_mod(module: TokenStream) -> TokenStream {
     device_module::expand(module.into()).into()
 }
 
-/// What a launch may copy to the device: see `blockwise::DeviceCopy`.
+/// Derives the mark of types that a launch may copy to the device: see `blockwise::DeviceCopy`.
 #[proc_macro_derive(DeviceCopy)]
 pub fn device_copy(item: TokenStream) -> TokenStream {
     device_copy::expand(item.into()).into()

@@ -158,7 +158,7 @@ impl Side {
 }
 
 impl Term {
-    /// What is asked, and of which parameter; or that it is a number, and which.
+    /// A property of a parameter, or a number.
     fn numbers(&self, parameters: &[Named], device: &TokenStream) -> TokenStream {
         let (asked, which) = match self {
             Self::Extent(name, extent) => (extent.to_string(), place(name, parameters)),
@@ -210,7 +210,7 @@ impl Term {
     }
 }
 
-/// What a term may be.
+/// The grammar of a term.
 const TERMS: &str = "what a kernel requires is about extents and numbers: `a.len()`, `a.rows()`, `a.cols()`, a parameter, a \
                      number, a constant, or the sum of two of these";
 

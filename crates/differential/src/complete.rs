@@ -103,7 +103,7 @@ next:
     )
 }
 
-/// What is kept of a function: the sum of all hashes, and those of a sample.
+/// A function's record: the sum of all hashes, and those of a sample.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kept {
     pub all: u32,

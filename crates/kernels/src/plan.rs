@@ -1,4 +1,4 @@
-//! What was picked for a primitive or for rows.
+//! The choice for a primitive or for rows.
 
 use warpsmith_launch::Shape;
 

@@ -42,7 +42,7 @@ impl Device {
     }
 }
 
-/// What a scope launches: a kernel by its name, if it stands in a module marked `#[warpsmith::device]`, or a [`Launcher`].
+/// The first argument of a scope's launch: a kernel by its name, if it stands in a module marked `#[warpsmith::device]`, or a [`Launcher`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kernel without `unsafe`",
     label = "neither such a kernel nor a `&Launcher` of one",

@@ -146,7 +146,7 @@ impl BlockBarriers {
         }
     }
 
-    /// What is wrong with lanes' coming to a barrier of the block.
+    /// Mistakes of lanes at a barrier of the block.
     fn wrong_at(&mut self, at: At, barrier: BlockBarrier, code: &Code) -> Option<Wrong> {
         let BlockBarrier { index, threads, step, aligned } = barrier;
         if step == BarrierStep::Leave {
@@ -193,7 +193,7 @@ impl BlockBarriers {
         })
     }
 
-    /// What is wrong with the mask of a warp's barrier, vote or shuffle.
+    /// Mistakes in the mask of a warp's barrier, vote or shuffle.
     fn wrong_mask(&mut self, at: At, members: u32, code: &Code) -> Option<Wrong> {
         let outside = at.lanes & !members;
         if outside != 0 {

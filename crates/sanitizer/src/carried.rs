@@ -1,4 +1,4 @@
-//! What bulk copies carry of definedness from their source to where they write.
+//! Definedness that bulk copies carry from their source to their target.
 
 use std::ops::Range;
 

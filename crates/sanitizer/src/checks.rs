@@ -98,7 +98,7 @@ impl FromStr for Checks {
     }
 }
 
-/// What `WARPSMITH_CHECK` asks for: tools, and optionally a file for the report after a colon.
+/// The value of `WARPSMITH_CHECK`: tools, and optionally a file for the report after a colon.
 pub fn from_env(value: &str) -> Result<(Checks, Option<PathBuf>), UnknownCheck> {
     let (tools, file) = value.split_once(':').map_or((value, None), |(tools, file)| (tools, Some(file)));
     Ok((tools.parse()?, file.filter(|file| !file.is_empty()).map(PathBuf::from)))

@@ -22,7 +22,7 @@ pub type Step = u32;
 /// By block, then thread: the last step that is known of.
 type Blocks = Numbered<Arc<[Step]>, u32>;
 
-/// What a thread knows of all others: for each thread of its block, and of other blocks it has heard of, the last step
+/// A thread's vector clock: for each thread of its block, and of other blocks it has heard of, the last step
 /// that lies in its past.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Known {
@@ -59,7 +59,7 @@ fn covers(mine: &[Step], theirs: &[Step]) -> bool {
     pieces.all(|(mine, theirs)| mine.iter().zip(theirs).fold(true, |all, (m, t)| all & (m >= t)))
 }
 
-/// What is known of other blocks, compared lately and found to hold the other: the lanes of a warp come with the same, one after
+/// Clocks of other blocks, compared lately and found to hold the other: the lanes of a warp come with the same, one after
 /// the other.
 #[derive(Debug, Default)]
 struct Compared {
@@ -85,7 +85,7 @@ impl Compared {
     }
 }
 
-/// What a thread passes on at one moment: what it knows, and its own step.
+/// A thread's release at one moment: its clock, and its own step.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     block: u32,
@@ -94,7 +94,7 @@ pub struct Snapshot {
     known: Arc<Known>,
 }
 
-/// What a thread has read by relaxed accesses and no fence has made count yet.
+/// Clocks that a thread has read by relaxed accesses and no fence has acquired yet.
 #[derive(Debug, Clone, Default)]
 struct Pending {
     /// Released at block scope by its own block: a fence of any scope makes it count.
@@ -104,7 +104,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// What a fence of this scope, or a barrier, makes count.
+    /// The part that a fence of this scope, or a barrier, acquires.
     fn take(&mut self, wide: bool) -> impl Iterator<Item = Arc<Known>> + use<> {
         self.narrow.take().into_iter().chain(if wide { self.wide.take() } else { None })
     }
@@ -118,14 +118,14 @@ impl Pending {
 #[derive(Debug, Clone)]
 struct Clock {
     known: Arc<Known>,
-    /// What it read by a relaxed access; it counts from the next fence or barrier on.
+    /// Clocks read by relaxed accesses; they count from the next fence or barrier on.
     pending: Pending,
-    /// What its last fence covers, for relaxed writes that follow: at block scope, and at wider ones.
+    /// The clock at its last fence, for relaxed writes that follow: at block scope, and at wider ones.
     narrow: Option<Snapshot>,
     wide: Option<Snapshot>,
-    /// What others had fenced for the whole device before a barrier at which they met.
+    /// Clocks that others had fenced for the whole device before a barrier at which they met.
     acquired: Option<Arc<Known>>,
-    /// What its last fence between the proxies covers.
+    /// The clock at its last fence between the proxies.
     proxied: Option<Snapshot>,
 }
 
@@ -141,7 +141,7 @@ pub struct Clocks {
     compared: Compared,
 }
 
-/// What threads bring to a sync_object.
+/// Clocks that threads release to a synchronisation object.
 #[derive(Debug)]
 pub struct Meet {
     known: Known,
@@ -150,7 +150,7 @@ pub struct Meet {
     last_acquired: Option<Arc<Known>>,
 }
 
-/// What they take away from it.
+/// Clocks that they acquire from it.
 #[derive(Debug, Clone)]
 pub struct Met {
     known: Arc<Known>,
@@ -239,7 +239,7 @@ impl Clocks {
         })
     }
 
-    /// What the thread would pass on now. Its next access belongs to a new step.
+    /// The thread's release now. Its next access belongs to a new step.
     pub fn publish(&mut self, thread: u32) -> Snapshot {
         let clock = &mut self.clocks[thread as usize];
         let step = self.steps[thread as usize];

@@ -1,4 +1,4 @@
-//! What the blocks of a cluster share: each reaches the shared memory of the others.
+//! State that the blocks of a cluster share: each reaches the shared memory of the others.
 //!
 //! An address of shared memory names the block by its rank, as the window of shared memory does; 0 stands for the block
 //! itself there. In what a cluster's blocks share each address has its rank, so that all mean the same by it.
@@ -14,7 +14,7 @@ use crate::history::SharedRaces;
 use crate::shadow::Spare;
 use crate::written::Written;
 
-/// What two tools keep of the cluster's shared memory.
+/// Two tools' shadows of the cluster's shared memory.
 #[derive(Debug)]
 pub struct Team {
     pub races: Mutex<SharedRaces>,
@@ -143,7 +143,7 @@ impl<T> Shared<T>
 where
     Team: AsRef<Mutex<T>>,
 {
-    /// What the block may use now.
+    /// The part that the block may use now.
     #[inline]
     pub fn hold(&mut self) -> Held<'_, T> {
         match self {

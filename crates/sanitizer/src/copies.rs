@@ -29,7 +29,7 @@ struct OfThread {
 pub struct Bulk {
     /// Whose write it is when it has landed.
     pub by: Stamp,
-    /// What its thread knew when it issued the copy.
+    /// Its thread's clock when it issued the copy.
     pub passes_on: Snapshot,
     /// Where to.
     pub address: u64,
@@ -90,7 +90,7 @@ impl Copies {
         landed
     }
 
-    /// What a thread has started and tied to nothing yet is to land in a phase of an `mbarrier`.
+    /// Ties a thread's started copies to a phase of an `mbarrier`.
     pub fn tied(&mut self, thread: u32, barrier: u64, parity: bool) {
         let Some(copies) = self.by_thread.get_mut(&thread) else { return };
         for copy in copies.started.iter_mut().filter(|copy| copy.tied.is_none()) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What mends a race. Of several at one pair of lines, the greatest mends them all: a barrier of the block also orders lanes
+/// The cure of a race. Of several at one pair of lines, the greatest mends them all: a barrier of the block also orders lanes
 /// of a warp, and no barrier keeps an update whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,4 @@
-//! What a check found, and how equal findings are counted as one.
+//! Findings of the checks, and how equal ones are counted as one.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -206,7 +206,7 @@ pub struct Finding {
     /// Its name in the PTX, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// What was touched.
+    /// The object touched.
     pub object: Option<Object>,
     /// Where: the later access first, then the earlier one.
     pub sites: Vec<Site>,
@@ -216,7 +216,7 @@ pub struct Finding {
     /// Where the host's code did it, of what the host did, as far as the program's symbols tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSite>,
-    /// What orders the two sides of a race.
+    /// The order of the two sides of a race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cure: Option<Cure>,
     /// How many times it was seen.

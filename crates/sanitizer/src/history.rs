@@ -1,4 +1,4 @@
-//! What was done to memory, as the race check keeps it: to global memory by the blocks of a launch, to shared memory by a block
+//! Shadows of memory, as the race check keeps them: to global memory by the blocks of a launch, to shared memory by a block
 //! or by those of a cluster.
 
 use crate::clock::Clocks;
@@ -9,7 +9,7 @@ use crate::pending_race::{PendingRace, Polled};
 use crate::shadow::{Clash, Race, Shadow, Spare, Stamp};
 use crate::sync_object::SyncObject;
 
-/// What blocks of one launch share.
+/// The shadow that blocks of one launch share.
 #[derive(Debug, Default)]
 pub struct GlobalRaces {
     pub shadow: Shadow,
@@ -41,7 +41,7 @@ impl GlobalRaces {
     }
 }
 
-/// What was done to shared memory: of a block, or of the blocks of a cluster.
+/// The shadow of shared memory: of a block, or of the blocks of a cluster.
 #[derive(Debug)]
 pub struct SharedRaces {
     pub shadow: Shadow,

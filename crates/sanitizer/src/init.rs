@@ -48,7 +48,7 @@ pub struct BlockInit {
     /// Its rank, in a cluster.
     rank: Option<u32>,
     local: HashMap<u32, Written>,
-    /// What a thread's stack starts as.
+    /// The definedness of a fresh stack.
     stack: fn() -> Written,
     /// Whether nothing starts undefined: what is followed are values that were not loaded.
     follows_only: bool,
@@ -115,7 +115,7 @@ impl BlockInit {
         }
     }
 
-    /// What follows values that lanes went on without, where all else is defined.
+    /// Follows values that lanes went on without, where all else is defined.
     pub fn following(code: Arc<Code>, threads: u32, global: Arc<Mutex<Written>>) -> Self {
         let mut init = Self::new(code, None, threads, None, global);
         init.shared = Shared::Own(Written::of_global());
@@ -183,7 +183,7 @@ impl BlockInit {
         Origin::of_register(self.launch, self.block, at)
     }
 
-    /// What an undefined register comes from that an instruction reads.
+    /// The origin of an undefined register that an instruction reads.
     pub fn origin(&self, at: At, register: Register) -> Origin {
         self.warps[at.warp as usize].origin([register.slot], self.here(at))
     }

@@ -1,4 +1,4 @@
-//! What is wrong, as data: the kinds of mistakes with the numbers of one occurrence. [`wording`](crate::wording) puts them into
+//! Mistakes as data: their kinds with the numbers of one occurrence. [`wording`](crate::wording) puts them into
 //! words.
 
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub struct InvalidAccess {
     pub access: String,
     pub address: u64,
     pub bytes: u32,
-    /// What lies near the address, beginning with a comma; may be empty.
+    /// The neighbourhood of the address, beginning with a comma; may be empty.
     pub nearby: String,
     /// Whether the launch went on without the access.
     pub skipped: bool,
@@ -109,7 +109,7 @@ pub enum Invalid {
     ReadOnly,
 }
 
-/// What ended a launch.
+/// The fault that ended a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -191,7 +191,7 @@ pub struct WorkSide {
     pub writes: bool,
 }
 
-/// What a stream, the host or a node does.
+/// Work of a stream, the host or a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
@@ -205,7 +205,7 @@ pub enum Work {
     Free,
 }
 
-/// What work was given to.
+/// The executor of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamName {
@@ -217,7 +217,7 @@ pub enum StreamName {
     Node,
 }
 
-/// What an undefined value decides.
+/// The decision that depends on an undefined value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decides {

@@ -27,7 +27,7 @@ pub(crate) struct Launched {
     operations: Range<u32>,
     /// By operation: the allocation that its address derives from, or all addresses.
     extents: Box<[OnceLock<Range<u64>>]>,
-    /// What is known of volatile accesses, by place.
+    /// Volatile accesses so far, by place.
     volatile: Mutex<HashMap<u32, bool>>,
     /// By block and warp: lanes whose latest fence, release or acquire is of block scope.
     narrow: Mutex<HashMap<(u32, u32), u32>>,

@@ -309,7 +309,7 @@ impl Sanitizer {
         }
     }
 
-    /// What was found so far, in the order in which it was found.
+    /// Findings so far, in their order.
     pub fn findings(&self) -> Vec<Finding> {
         self.report().clone()
     }

@@ -176,7 +176,7 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
     checks.has(finding.check()).then(|| finding.in_kernel(kernel))
 }
 
-/// What a fault is, and what the thread did; `None` if the program is not to blame.
+/// A fault's kind, and the thread's action; `None` if the program is not to blame.
 fn described(fault: &Fault, objects: &Objects) -> Option<Finding> {
     let (what, kind) = match &fault.kind {
         FaultKind::IllegalAddress { access, address, bytes, nearby } => {

@@ -1,4 +1,4 @@
-//! What the host allocated, so that an address can be named.
+//! Allocations of the host, so that an address can be named.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

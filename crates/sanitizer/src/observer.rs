@@ -40,7 +40,7 @@ pub struct LaunchCheck {
     pub(crate) written: Arc<Mutex<Written>>,
     pub(crate) report: Arc<Mutex<Vec<Finding>>>,
     pub(crate) faulted: Arc<AtomicBool>,
-    /// What the blocks went on without.
+    /// Values that the blocks went on without.
     pub(crate) spread: Arc<Spread>,
     pub(crate) races: Arc<Mutex<GlobalRaces>>,
     pub(crate) spare: Spare,
@@ -72,7 +72,7 @@ impl Watch for LaunchCheck {
 pub struct Profiled<'a> {
     /// The check.
     pub check: &'a mut LaunchCheck,
-    /// What counts beside it.
+    /// Further counts beside it.
     pub profiler: Option<&'a mut Profiler>,
 }
 

@@ -61,7 +61,7 @@ struct Done {
 /// The most finished products to keep until their operands are overwritten; of more the oldest are forgotten.
 const MOST_DONE: usize = 256;
 
-/// What shared memory may still be read for.
+/// Uses for which shared memory may still be read.
 #[derive(Debug, Default)]
 pub struct Outstanding {
     /// By block and thread.
@@ -69,7 +69,7 @@ pub struct Outstanding {
     /// By block and warp.
     products: HashMap<(u32, u32), Queue>,
     done: VecDeque<Done>,
-    /// What bulk copies write to global memory, by block and thread.
+    /// Writes of bulk copies to global memory, by block and thread.
     stores: HashMap<(u32, u32), Queue>,
     /// The bytes that all of them lie in; empty if there are none.
     within: (u64, u64),

@@ -28,7 +28,7 @@ pub struct PendingRace {
     pub block: u32,
     /// Where it went.
     pub space: MemorySpace,
-    /// What there is to tell, if nothing explains it.
+    /// The finding, if nothing explains it.
     pub race: Race,
     /// Whose compare-and-swap explains it; `None` if polling does.
     reader: Option<Stamp>,

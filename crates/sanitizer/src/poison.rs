@@ -1,4 +1,4 @@
-//! What lanes go on with in place of values that they could not load.
+//! Replacements of values that lanes could not load.
 //!
 //! An access that goes wrong is skipped, and what it would have loaded is zero, so that loops over it end. It means nothing all
 //! the same, and an access whose address is made from it would land anywhere: such accesses are skipped, too, without a
@@ -21,7 +21,7 @@ use crate::written::Written;
 /// The most accesses of a launch that are skipped; the next one ends it.
 pub(crate) const MOST: u32 = 100_000;
 
-/// What the blocks of one launch share.
+/// The part that the blocks of one launch share.
 #[derive(Debug)]
 pub(crate) struct Spread {
     skips: AtomicU32,

@@ -414,7 +414,7 @@ fn changed(swap: &Swap<'_>, lane: u32) -> u8 {
     changed.to_le_bytes().iter().enumerate().fold(0, |mask, (i, &byte)| mask | u8::from(byte != 0) << i)
 }
 
-/// What a store puts into a word.
+/// The bytes that a store puts into a word.
 #[inline]
 fn value_of(values: &virtual_gpu::Values<'_>, lane: u32, address: u64, word: u64) -> u32 {
     let start = word * 4;

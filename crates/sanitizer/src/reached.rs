@@ -1,4 +1,4 @@
-//! What a warp's access reaches, worked out once for all tools.
+//! The bytes of a warp's access, worked out once for all tools.
 
 use virtual_gpu::observer::Access;
 

@@ -46,7 +46,7 @@ impl Reporter {
         Site::new(what, shape.block(block), shape.thread(warp, lane), self.launched.code.location(pc))
     }
 
-    /// What lies at an address.
+    /// The object at an address.
     pub fn object(&self, space: MemorySpace, address: u64) -> Object {
         let own = |space: &'static str| Object {
             space: space.into(),
@@ -65,7 +65,7 @@ impl Reporter {
         }
     }
 
-    /// What an instruction accesses, as an array of the elements that it takes it for.
+    /// An instruction's target, as an array of the elements of its access.
     pub fn accessed(&self, pc: u32, space: MemorySpace, address: u64) -> Object {
         Object { element: self.element(pc), ..self.object(space, address) }
     }

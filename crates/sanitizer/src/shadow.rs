@@ -24,7 +24,7 @@ struct Word {
     reads: [Stamp; 2],
     /// Warps whose same lanes made the first of these reads, too, at the same step: in a tile that all warps read.
     also: u32,
-    /// What was written last.
+    /// The last write.
     value: u32,
     /// Index into the side table, from 1.
     more: u32,
@@ -253,7 +253,7 @@ impl Shadow {
         (!write.is_empty()).then_some(write)
     }
 
-    /// What a read of the word would race with, without a note of the read.
+    /// The write that a read of the word would race with, without a note of the read.
     pub fn look(&mut self, word: u64, asking: &Asking<'_>) -> Option<(Stamp, Clash)> {
         let (page, shared) = (self.page(word / PAGE) as usize, self.shared);
         let at = &self.pages[page][(word % PAGE) as usize];

@@ -35,7 +35,7 @@ pub struct Issued {
     pub stream: usize,
     /// Its number; those of one stream grow.
     pub ticket: u64,
-    /// What comes before it, of other streams.
+    /// Its predecessors in other streams.
     pub before: Arc<Before>,
 }
 
@@ -63,7 +63,7 @@ impl Issued {
     }
 }
 
-/// What work touched.
+/// Memory that work touched.
 #[derive(Debug, Clone)]
 enum Touched {
     Kernel {
@@ -108,7 +108,7 @@ const MOST: usize = 256;
 const MOST_BYTES: usize = 512 << 20;
 
 thread_local! {
-    /// What the thread's current piece of work has touched. Never dropped: work may come while the thread ends.
+    /// Memory that the thread's current piece of work has touched. Never dropped: work may come while the thread ends.
     static TOUCHED: RefCell<ManuallyDrop<Option<Vec<Touched>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
@@ -272,7 +272,7 @@ enum Clash {
     Race(Unordered),
 }
 
-/// What two pieces of work do to the same bytes.
+/// Accesses of two pieces of work to the same bytes.
 struct Unordered {
     address: u64,
     words: u64,

@@ -1,4 +1,4 @@
-//! What a tool is: something beside one block that is shown what the block does, and reports what is wrong with it.
+//! The interface of a tool: an observer of one block, which reports the block's mistakes.
 //!
 //! A tool has a file of its own, a name in [`checks`](crate::checks), and a line in the list of [`tools`](crate::tools).
 

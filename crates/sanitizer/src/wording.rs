@@ -85,7 +85,7 @@ impl Finding {
         }
     }
 
-    /// What usually mends it.
+    /// The usual cure.
     pub fn help(&self) -> &'static str {
         match &self.kind {
             Kind::Race { .. } => self.cure.map_or("", cure::help),

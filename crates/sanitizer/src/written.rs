@@ -54,7 +54,7 @@ pub struct Written {
     launches: Vec<Arc<Launched>>,
     /// Who stored values that were never written, by 64 bytes.
     left: Numbered<Storer>,
-    /// What undefined values come from that were stored, by 4 bytes.
+    /// Origins of undefined values that were stored, by 4 bytes.
     origins: Numbered<Origin>,
     /// Counts the times that something ceased to count as written.
     unset: Arc<AtomicU64>,
@@ -227,7 +227,7 @@ impl Written {
         }
     }
 
-    /// What an undefined value that a launch reads comes from: the read itself, if no other one of the launch is known.
+    /// The origin of an undefined value that a launch reads: the read itself, if no other one of the launch is known.
     pub fn origin(&self, address: u64, read: Origin) -> Origin {
         let stored = self.origins.get(&(address / 4));
         stored.copied().filter(|origin| origin.launch == read.launch).unwrap_or(read)

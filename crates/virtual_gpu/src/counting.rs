@@ -1,6 +1,6 @@
 //! The seam between machine code and an observer that is content with counts ([`BlockObserver::counts`]).
 //!
-//! What is the same for each run of a block of operations is counted once for the block, in a table: how often it ran, and with
+//! Counts that are the same for each run of a block of operations are taken once for the block, in a table: how often it ran, and with
 //! how many lanes. So are accesses to shared memory of which the cost follows from how far the two halves of the warp are apart.
 //! Other accesses whose halves go to one place or side by side are logged, by two addresses; the observer is given the log when
 //! it is full and when the block's slice ends. All others are shown to [`BlockObserver::access`].
@@ -59,7 +59,7 @@ pub const LOG: usize = 256;
 /// An observer that counts. There is code for warps whose lanes are `together`, and code for all others; each has its tables.
 pub trait Counts {
     /// Code that counts is about to run: code with the same counters in all blocks of the launch. The tables are there and
-    /// nobody else reaches them until it has run.
+    /// no other thread reaches them until it has run.
     fn tables(&mut self, together: bool, counters: &Arc<[Counter]>) -> Tables;
 
     /// Counts the accesses in the log, which is empty afterwards.

@@ -476,7 +476,7 @@ pub enum AsyncEvent<'a> {
     ProductsCommitted,
     /// `wgmma.wait_group`: all but the latest `pending` groups of products are done.
     ProductsAwaited { pending: u32 },
-    /// An `mbarrier` expects so many bytes more in its current phase, or fewer because a lane has told of their coming.
+    /// An `mbarrier` expects `bytes` more in its current phase, or fewer because a lane has told of their coming.
     MbarrierExpects {
         /// Its shared address.
         address: u64,

@@ -2,7 +2,7 @@
 //!
 //! The counts follow the rules measured on an H200 (`gpu_model`), per PTX instruction: they equal the hardware's when
 //! the module is compiled at optimisation level 0, because `ptxas` may merge neighbouring shared accesses above it.
-//! What has no measured rule is not guessed; it is listed in [`LaunchProfile::not_counted`].
+//! Families without a measured rule are not guessed; they are listed in [`LaunchProfile::not_counted`].
 
 mod footprint;
 mod operations;

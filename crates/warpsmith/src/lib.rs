@@ -53,13 +53,13 @@ pub use warpsmith_launch::{self as launch, Error, cust};
 #[cfg(not(target_os = "cuda"))]
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What kernels use: `use warpsmith::kernel::*;`.
+/// Imports of kernels: `use warpsmith::kernel::*;`.
 pub mod kernel {
     pub use blockwise::prelude::*;
     pub use cuda_std::prelude::{block_dim, cluster_dim, f16, launch_bounds, print, println, thread};
 }
 
-/// What the host uses: `use warpsmith::prelude::*;`.
+/// Imports of the host: `use warpsmith::prelude::*;`.
 #[cfg(not(target_os = "cuda"))]
 pub mod prelude {
     pub use warpsmith_launch::{

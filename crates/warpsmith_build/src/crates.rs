@@ -186,7 +186,7 @@ fn without_std(text: &str) -> String {
     }
 }
 
-/// What PTX was made from: the crate's content, and each file with its time.
+/// Inputs of the PTX: the crate's content, and each file with its time.
 struct Stamp {
     content: u64,
     files: Vec<(PathBuf, u128)>,

@@ -7,7 +7,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What the device sees of a crate.
+/// The device's part of a crate.
 #[derive(Debug, Default)]
 pub struct Device {
     /// Its files, the root first, with what is left of them.
@@ -27,7 +27,7 @@ pub struct Part {
     pub ptx: String,
 }
 
-/// What is known of the modules around some code.
+/// The modules around some code.
 #[derive(Clone)]
 struct Scope {
     /// The path of the module from the root.
@@ -209,7 +209,7 @@ struct Source<'a> {
     text: &'a str,
     file: &'a Path,
     kept: Vec<Range<usize>>,
-    /// What goes nevertheless.
+    /// Parts of these that go nevertheless.
     blank: Vec<Range<usize>>,
 }
 
@@ -248,7 +248,7 @@ fn whole(attribute: &[Token]) -> Range<usize> {
     attribute[0].bytes.start..attribute[1].bytes.end
 }
 
-/// What stands between the brackets of an attribute.
+/// The text between the brackets of an attribute.
 fn content<'a>(text: &'a str, attribute: &[Token]) -> &'a str {
     let bytes = &attribute[1].bytes;
     text[bytes.start + 1..bytes.end - 1].trim()

@@ -16,7 +16,7 @@ pub enum Kind {
     Word,
     Sign(u8),
     Literal,
-    /// What stands between the brackets, of which the first is given.
+    /// The tokens between the brackets, of which the first is given.
     Group(u8, Vec<Token>),
 }
 

@@ -60,7 +60,7 @@ pub enum Task<'a> {
         /// The launch.
         call: &'a Call,
     },
-    /// So many bytes, from the first address to the second.
+    /// Copies `bytes` from the first address to the second.
     Copy {
         /// The addresses.
         buffers: Vec<(u64, u64)>,

@@ -264,7 +264,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a project consists of.
+/// The files of a project.
 #[derive(Clone, Copy)]
 enum Form {
     /// Kernels beside their launch.

@@ -12,7 +12,7 @@ fn by_words<V: Copy>(value: V, replace: impl Fn(u32) -> u32) -> V {
         assert!(size_of::<V>().is_multiple_of(4), "a value is whole words of 4 bytes");
     }
     let mut replaced = MaybeUninit::<V>::uninit();
-    // SAFETY: so many words the value has, none of them padding, as `Operation` asks.
+    // SAFETY: the value has this number of words, none of them padding, as `Operation` asks.
     unsafe {
         let (from, to) = ((&raw const value).cast::<u32>(), replaced.as_mut_ptr().cast::<u32>());
         for word in 0..size_of::<V>() / 4 {

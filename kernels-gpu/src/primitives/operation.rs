@@ -7,7 +7,7 @@ use crate::real::Real;
 /// A value has no padding and a multiple of 4 bytes: lanes exchange it word by word. Reductions combine values in an order of
 /// their own, so there the operation is commutative, too.
 pub trait Operation<T>: 'static {
-    /// What is combined.
+    /// The combined value.
     type Value: Copy + 'static;
 
     /// The value that changes nothing.

@@ -82,7 +82,7 @@ impl<T: Copy, O: Operation<T>> Walk<T, O> {
     }
 }
 
-/// What a kernel made by [`reduction!`](crate::reduction) does.
+/// The body of a kernel made by [`reduction!`](crate::reduction).
 ///
 /// # Safety
 /// As the kernel's; `of_warps` is shared memory for [`WARPS`] values, `is_last` for a word.

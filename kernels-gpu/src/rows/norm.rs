@@ -6,7 +6,7 @@ use crate::real::Real;
 
 use super::{Row, load, place, store};
 
-/// What the kernels do to each row.
+/// The body of the kernels.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Norm {
@@ -16,7 +16,7 @@ pub struct Norm {
     pub cols: u32,
     /// 1 for layer norm, which takes the mean off; 0 for RMS norm.
     pub is_centred: u32,
-    /// What is added to the mean square.
+    /// Summand of the mean square.
     pub epsilon: f32,
 }
 

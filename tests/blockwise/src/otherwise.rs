@@ -104,7 +104,7 @@ pub fn safe_place(block: Block<32>, slice: &[u64], mut to: SliceMut<u32>) {
     to.write(&block, |_, _| slice.as_ptr().addr() as u32);
 }
 
-/// What the expansion of a kernel might take for Rust's own.
+/// Names that the expansion of a kernel might take for Rust's own.
 pub mod shadowed {
     use blockwise::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Kernels in raw pointers that do what their twins without `unsafe` do, as somebody who knows CUDA writes them: for the table of
-//! costs. Whoever launches one promises what its twin's launch tests.
+//! Kernels in raw pointers that do what their twins without `unsafe` do, as a CUDA programmer writes them: for the table of
+//! costs. A launch promises what its twin's launch tests.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -15,7 +15,7 @@ fn place() -> (usize, usize, usize) {
 /// The sum of the block's 8 warps, or another value of all threads' values.
 ///
 /// # Safety
-/// All 256 threads come by; nobody reads `scratch`, which has 8 elements.
+/// All 256 threads come by; no thread reads `scratch`, which has 8 elements.
 #[inline(always)]
 unsafe fn of_block(
     scratch: *mut f32,

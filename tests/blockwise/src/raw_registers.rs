@@ -62,7 +62,7 @@ type Sums = [[f32; 8]; 8];
 /// Adds the products of a step.
 ///
 /// # Safety
-/// The tiles are full, and nobody writes them.
+/// The tiles are full, and no thread writes them.
 #[inline(always)]
 unsafe fn multiply(sums: &mut Sums, tile_a: *const f32, tile_b: *const f32) {
     let thread = thread::thread_idx_x() as usize;
@@ -153,7 +153,7 @@ fn is_asynchronous() -> bool {
 /// Starts to copy 4 bytes, or zeros.
 ///
 /// # Safety
-/// `to` lies in shared memory, `from` is inside of its matrix if that is said, and nobody touches `to` until the copy has been
+/// `to` lies in shared memory, `from` is inside of its matrix if that is said, and no thread touches `to` until the copy has been
 /// waited for.
 #[inline(always)]
 unsafe fn copy_one(to: *mut f32, from: *const f32, inside: bool) {

@@ -39,7 +39,7 @@ pub fn safe_layer_norm(
     y.write(&block, |_, col| (row[col] - mean) * scale);
 }
 
-/// What each thread makes of its elements of a row.
+/// Each thread's part of a row.
 #[inline(always)]
 fn each_of_row(
     block: &Block<128>,

@@ -113,7 +113,7 @@ pub fn safe_sparse_rows(
 #[requires(merged.len() == a.len() + b.len())]
 pub fn safe_merge(block: Block<256>, a: &[u32], b: &[u32], mut merged: SliceMut<u32>) {
     merged.write(&block, |_, i| {
-        // Of the first i elements so many are a's: between `few` and `many`.
+        // The number of a's elements among the first i lies between `few` and `many`.
         let (mut few, mut many) = (i.saturating_sub(b.len()), i.min(a.len()));
         while few < many {
             let middle = (few + many) / 2;

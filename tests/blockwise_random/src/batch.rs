@@ -18,7 +18,7 @@ pub struct Rule {
     pub file: &'static str,
     pub text: &'static str,
     pub without: &'static str,
-    /// What programs have that show it, and how many times at least.
+    /// Text of programs that show it, and how many times at least.
     pub shown_by: (&'static str, usize),
 }
 
@@ -288,7 +288,7 @@ pub fn run(Loaded(schedules): &Loaded, program: &Program) -> Result<(), String> 
     Ok(())
 }
 
-/// What one launch leaves, unless a check found something.
+/// The result of one launch, unless a check found something.
 fn launch(gpu: &Gpu, module: &Module, program: &Program, input: &Input) -> Result<Output, String> {
     let kernel = module.kernel(&program.name).ok_or("the kernel is not in the PTX")?;
     let sanitizer = Sanitizer::new(Checks::ALL);

@@ -63,7 +63,7 @@ impl Float {
     }
 }
 
-/// What the programs' crate holds for them.
+/// Items of the programs' crate for them.
 pub const ITEMS: &str = "
 static TENTHS: [f32; 3] = [0.1, -2.3, 0.7];
 static TEXTS: [&str; 3] = [\"77.7\", \"-1.9e-3\", \"0.3\"];

@@ -1,11 +1,11 @@
-//! What a program computes, by its meaning: blocks one after the other, and in each all threads step by step.
+//! Evaluates a program by its meaning: blocks one after the other, and in each all threads step by step.
 //!
 //! Nothing here knows how kernels are compiled. Which thread owns what is written down as `blockwise` documents it.
 
 use crate::program::{Copied, Expr, Lanes, Linear, Map, Operator, Program, Statement};
 use std::collections::HashMap;
 
-/// What a program is given to read.
+/// A program's input.
 #[derive(Debug)]
 pub struct Input {
     pub elements: Vec<u32>,
@@ -13,7 +13,7 @@ pub struct Input {
     pub matrix: Vec<u32>,
 }
 
-/// What a program leaves.
+/// A program's output.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Output {
     /// Row by row.
@@ -21,7 +21,7 @@ pub struct Output {
     pub counters: Vec<u32>,
 }
 
-/// What the program leaves.
+/// The program's output.
 pub fn evaluate(program: &Program, input: &Input) -> Output {
     let [rows, cols] = program.extents;
     let mut elements = vec![0; rows * cols];
@@ -296,7 +296,7 @@ impl State<'_> {
     }
 }
 
-/// What the lanes of a warp get of their values.
+/// The results of a warp's collective, by lane.
 fn exchanged(step: Lanes, lanes: &[u32]) -> Vec<u32> {
     let all = |value| vec![value; lanes.len()];
     let from = |lane: &dyn Fn(usize) -> usize| (0..lanes.len()).map(|own| lanes[lane(own)]).collect();

@@ -100,7 +100,7 @@ pub fn program(seed: u64) -> Program {
     }
 }
 
-/// A map by which each thread has so many elements: neighbours, or one of each part as long as there are threads, where threads are
+/// A map by which each thread has `turns` elements: neighbours, or one of each part as long as there are threads, where threads are
 /// counted along x first or along y.
 fn linear(random: &mut Random, [width, height]: [usize; 2], turns: usize) -> Linear {
     let threads = width * height;
@@ -141,7 +141,7 @@ enum Level {
     },
 }
 
-/// What is known at a point of a program.
+/// The state of the generator at a point of a program.
 struct Scope {
     random: Random,
     tiles: usize,
@@ -238,7 +238,7 @@ impl Scope {
         }))
     }
 
-    /// What a block or its warps make of their threads' values.
+    /// A collective of a block or its warps over their threads' values.
     fn together(&mut self) -> Statement {
         let value = self.expr(3, Level::Thread { place: 0, current: false });
         let combine = self.random.one_of(&[Combine::Add, Combine::Xor, Combine::Min, Combine::Max]);
@@ -328,7 +328,7 @@ impl Scope {
         Statement::Phase(fills, self.reading_body(depth, tiles))
     }
 
-    /// What runs while these tiles are shared: at least one element of theirs is read.
+    /// Steps while these tiles are shared: at least one element of theirs is read.
     fn reading_body(&mut self, depth: usize, tiles: &[usize]) -> Vec<Statement> {
         let before = self.shared.len();
         self.shared.extend(tiles);

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! cargo test -p blockwise_random                        a small share
-//! cargo run --release -p blockwise_random -- 20000      so many programs, from number 0 on
-//! cargo run --release -p blockwise_random -- 500 20000  so many, from that number on
+//! cargo run --release -p blockwise_random -- 20000      20,000 programs, from number 0 on
+//! cargo run --release -p blockwise_random -- 500 20000  500 programs, from number 20,000 on
 //! ```
 
 pub mod batch;

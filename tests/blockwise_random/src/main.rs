@@ -1,9 +1,9 @@
-//! The long run: so many programs, from a number on.
+//! The long run: a number of programs, from a number on.
 
 use blockwise_random::{batch, program, source};
 use std::process::ExitCode;
 
-/// So many are compiled together.
+/// Programs that are compiled together.
 const TOGETHER: u64 = 100;
 
 fn main() -> ExitCode {

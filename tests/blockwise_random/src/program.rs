@@ -1,4 +1,4 @@
-//! What a random program is: a blockwise kernel over `u32`, with the extents that it runs at.
+//! Random programs: a blockwise kernel over `u32`, with the extents that it runs at.
 
 use crate::decision::Decision;
 
@@ -11,9 +11,9 @@ pub struct Program {
     pub tiles: Vec<Tile>,
     pub body: Vec<Statement>,
     pub map: Map,
-    /// What each element of the output is.
+    /// The value of each element of the output.
     pub result: Expr,
-    /// What each element is replaced by afterwards.
+    /// The replacement of each element afterwards.
     pub replaced: Option<Expr>,
     /// Elements of the input, at least one.
     pub input: usize,
@@ -56,7 +56,7 @@ pub struct Tile {
     pub linear: Option<Linear>,
 }
 
-/// A linear map of a part of so many elements, and its constants.
+/// A linear map of a part of this number of elements, and its constants.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear {
     pub len: usize,
@@ -75,7 +75,7 @@ pub enum Map {
     Part(usize),
     /// Of a slice.
     Line(Linear),
-    /// Of a matrix, by tiles of so many rows and columns.
+    /// Of a matrix, by tiles of these numbers of rows and columns.
     Linear(usize, usize, Linear),
     Tiles(usize, usize),
     Mirrored(usize, usize),
@@ -109,9 +109,9 @@ pub enum Statement {
     Exchange(usize, Expr, Vec<usize>, Vec<Statement>),
     /// Each thread adds to a counter, modulo their number.
     Add(Expr, Expr),
-    /// What all threads' values make: the same for the block.
+    /// A reduction of all threads' values: the same for the block.
     Reduce(usize, Combine, Expr),
-    /// What each thread's value makes with those before it, with its own and without, and all of them.
+    /// Scans of the threads' values, inclusive and exclusive, and the reduction.
     Scan {
         inclusive: usize,
         exclusive: usize,
@@ -134,7 +134,7 @@ pub struct Copied {
     pub body: Vec<Statement>,
 }
 
-/// What a tile is filled with, and what each thread adds where, modulo the tile's extents.
+/// A tile's content, and what each thread adds where, modulo the tile's extents.
 #[derive(Debug)]
 pub struct Addition {
     pub fill: Expr,
@@ -153,7 +153,7 @@ pub enum Combine {
 }
 
 impl Combine {
-    /// What changes nothing.
+    /// The identity.
     pub fn zero(self) -> u32 {
         if let Self::Min = self { u32::MAX } else { 0 }
     }
@@ -168,7 +168,7 @@ impl Combine {
     }
 }
 
-/// What the lanes of a warp make of their values.
+/// A warp's collective over its lanes' values.
 #[derive(Clone, Copy, Debug)]
 pub enum Lanes {
     /// The value of the lane whose number differs in these bits.
@@ -195,7 +195,7 @@ pub enum Expr {
     ThreadIndex,
     /// The thread's own value.
     Own(usize),
-    /// What is replaced.
+    /// The replaced value.
     Current,
     /// The row or column of the element that is computed; of a slice the column is its index.
     Place(usize),
@@ -206,7 +206,7 @@ pub enum Expr {
     Binary(Operator, Box<Expr>, Box<Expr>),
     /// The second where the first is odd, else the third.
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// So many times: the sum becomes 31 times itself and the step, in which the turn's number stands for itself.
+    /// This number of times: the sum becomes 31 times itself and the step, in which the turn's number stands for itself.
     Fold(u32, Box<Expr>),
     /// The number of the turn of the fold around it.
     Turn,

@@ -74,11 +74,11 @@ pub unsafe fn missing_barrier_after(n: u32, a: &[f32], b: &[f32], c: *mut f32) {
         for first in (0..n).step_by(EDGE) {
             tile_a.set(y, x, a.get_or(row, first + x, 0.0));
             tile_b.set(y, x, b.get_or(first + y, col, 0.0));
-            thread::sync_threads(); // nobody reads before all have stored
+            thread::sync_threads(); // no thread reads before all have stored
             for i in 0..EDGE {
                 sum += tile_a.get(y, i) * tile_b.get(i, x);
             }
-            thread::sync_threads(); // nobody stores before all have read
+            thread::sync_threads(); // no thread stores before all have read
         }
         ViewMut::new(c, n, n).set(row, col, sum);
     }

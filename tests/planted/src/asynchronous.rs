@@ -11,7 +11,7 @@ use cuda_std::shared_array;
 use cuda_std::thread::sync_threads;
 
 twins! {
-    /// What was copied is read with a barrier, and without the wait.
+    /// Copied words are read with a barrier, and without the wait.
     Race copy_without_wait {} |d| {
         let (tile, t) = (shared_array![u32; 64], thread_index());
         cp_async_ca(tile.add(t), d.input.add(t)); // <-
@@ -35,7 +35,7 @@ twins! {
         *d.output.add(t) = tile.at(63 - t); // <-
     }
 
-    /// Half of the copies read behind the end. That nobody waits for what others copy is told all the same.
+    /// Half of the copies read behind the end. The missing wait for others' copies is told all the same.
     Race copy_behind_the_end_and_no_barrier {} |d| {
         let (tile, t) = (shared_array![u32; 64], thread_index());
         let from = if BUG { d.n as usize - 32 + t } else { t };
@@ -48,7 +48,7 @@ twins! {
         *d.output.add(t) = tile.at(63 - t); // <-
     }
 
-    /// What could not be copied is no index: where it leads is nobody's mistake but the copy's.
+    /// A word that could not be copied is no index: where it leads is the copy's mistake alone.
     Memory copy_of_indices_behind_the_end {} |d| {
         let (tile, t) = (shared_array![u32; 64], thread_index());
         let from = if BUG { d.n as usize - 32 + t } else { t };

@@ -206,7 +206,7 @@ twins! {
         *d.output.add(t) = 1;
     }
 
-    /// A flag that nobody sets.
+    /// A flag that no thread sets.
     Barrier flag_never_set { grid: 2, block: 32 } |d| {
         if !BUG && block_index() == 0 {
             d.scratch.write_volatile(1);

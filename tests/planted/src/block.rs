@@ -175,7 +175,7 @@ twins! {
         }
     }
 
-    /// A stencil whose halo cells nobody waits for.
+    /// A stencil without a wait for its halo cells.
     Race stencil_halo { grid: 2, block: 128 } |d| {
         let (row, t, g) = (shared_array![u32; 130], thread_index(), global_index());
         *row.add(t + 1) = d.input.at(g); // <-
@@ -231,7 +231,7 @@ twins! {
         *d.output.add(t) = ring.at(t);
     }
 
-    /// One thread computes for all, and nobody waits for it.
+    /// One thread computes for all, and no other waits for it.
     Race broadcast_without_barrier {} |d| {
         let (value, t) = (shared_array![u32; 1], thread_index());
         if t == 0 {

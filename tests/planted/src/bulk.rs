@@ -12,7 +12,7 @@ use cuda_std::{ptx, shared_array};
 #[repr(C, align(128))]
 struct Line([u32; 32]);
 
-/// Arrives, and makes the phase wait for so many bytes.
+/// Arrives, and makes the phase wait for `bytes` bytes.
 #[inline(always)]
 unsafe fn arrive_expecting(barrier: *mut u64, bytes: u32) {
     // SAFETY: the caller's.
@@ -45,7 +45,7 @@ unsafe fn bulk_out(to: *mut u32, from: *const u32, bytes: u32) {
     }
 }
 
-/// What was taken out of shared memory has been read.
+/// Waits until bulk copies have read shared memory.
 #[inline(always)]
 unsafe fn wait_until_read() {
     // SAFETY: waits for this thread's own copies.
@@ -142,7 +142,7 @@ twins! {
         *d.output.add(t) = sum;
     }
 
-    /// What a bulk copy takes out of shared memory is overwritten before it was read.
+    /// The source of a bulk copy in shared memory is overwritten before it was read.
     Race bulk_source_overwritten {} |d| {
         let (tile, t) = (shared_array![Line; 2].cast::<u32>(), thread_index());
         *tile.add(t) = d.input.at(t);
@@ -177,7 +177,7 @@ twins! {
         }
     }
 
-    /// What a bulk copy wrote is read back when its source has been read, which says nothing of its target.
+    /// A bulk copy's target is read when its source has been read, which says nothing of the target.
     Race bulk_read_back_too_early {} |d| {
         let (tile, t) = (shared_array![Line; 2].cast::<u32>(), thread_index());
         *tile.add(t) = d.input.at(t);
@@ -209,7 +209,7 @@ twins! {
         }
     }
 
-    /// A bulk copy brings words that nobody has written, and one decides a branch.
+    /// A bulk copy brings words that were never written, and one decides a branch.
     Init bulk_of_nothing {} |d| {
         let (full, tile, t) = (shared_array![u64; 1], shared_array![Line; 2].cast::<u32>(), thread_index());
         if t == 0 {

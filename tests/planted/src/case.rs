@@ -1,4 +1,4 @@
-//! What a case is, and the macro that makes its two kernels.
+//! A case, and the macro that makes its two kernels.
 
 use cuda_std::thread;
 
@@ -24,7 +24,7 @@ pub enum Check {
 pub struct Case {
     /// The stem of the kernels' names.
     pub name: &'static str,
-    /// What finds it.
+    /// The tool that finds it.
     pub check: Check,
     /// Blocks.
     pub grid: u32,
@@ -44,12 +44,12 @@ impl Case {
         Case { name: "", check: Check::Race, grid: 1, block: 64, dynamic: 0, reads: 0, hidden: false };
 }
 
-/// What every kernel gets.
+/// The arguments of every kernel.
 #[derive(Clone, Copy)]
 pub struct Data {
     /// `n` words; word `i` is `(7 i + 3) mod 11`, and the last 24 are 0: an index that the compiler cannot know.
     pub input: *const u32,
-    /// `n` words that nobody has written.
+    /// `n` words that were never written.
     pub output: *mut u32,
     /// `n` words of 0.
     pub scratch: *mut u32,

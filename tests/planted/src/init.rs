@@ -17,7 +17,7 @@ twins! {
         }
     }
 
-    /// The output is filled by exchanges, whose old values nobody wants; one element is left out.
+    /// The output is filled by exchanges, whose old values are dropped; one element is left out.
     Init hole_among_exchanges { reads: 64 } |d| {
         let t = thread_index();
         if !BUG || t != 40 {
@@ -34,7 +34,7 @@ twins! {
         }
     }
 
-    /// A shared word that nobody wrote steers a branch.
+    /// A shared word that was never written steers a branch.
     Init branch_on_shared { block: 32, reads: 32 } |d| {
         let (flags, t) = (shared_array![u32; 32], thread_index());
         if !BUG || t < 16 {
@@ -49,7 +49,7 @@ twins! {
         }
     }
 
-    /// A shared word that nobody wrote is an index.
+    /// A shared word that was never written is an index.
     Init index_from_shared { block: 32 } |d| {
         let (indices, t) = (shared_array![u32; 32], thread_index());
         if !BUG || t < 31 {
@@ -71,7 +71,7 @@ twins! {
         *d.output.add(t) = count.at(0);
     }
 
-    /// A histogram in global memory that nobody cleared.
+    /// A histogram in global memory that was not cleared.
     Init histogram_never_cleared { reads: 16 } |d| {
         let t = thread_index();
         if t < 16 && !BUG {
@@ -210,7 +210,7 @@ twins! {
         }
     }
 
-    /// An exchange hands on what was there, and nobody had written it.
+    /// An exchange hands on a word that was never written.
     Init old_value_of_an_exchange {} |d| {
         let t = thread_index();
         if !BUG {

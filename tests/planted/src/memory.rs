@@ -64,7 +64,7 @@ twins! {
         *d.output.add(thread_index()) = d.input.at(if BUG { at * 200 } else { at }); // <-
     }
 
-    /// A pointer that nobody set.
+    /// An uninitialised pointer.
     Memory null_pointer {} |d| {
         let nowhere = d.input.at(1000) as usize as *mut u32;
         let place = if BUG { nowhere } else { d.output };

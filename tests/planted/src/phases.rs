@@ -7,7 +7,7 @@ use cuda_std::async_copy::*;
 use cuda_std::thread::sync_threads;
 use cuda_std::{ptx, shared_array};
 
-/// Makes the barrier for so many arrivals a phase.
+/// Makes the barrier for `arrivals` arrivals a phase.
 #[inline(always)]
 pub(crate) unsafe fn make(barrier: *mut u64, arrivals: u32) {
     // SAFETY: the caller's.

@@ -19,7 +19,7 @@ twins! {
         *d.output.add(t) = tile.at(y * 16 + x) + other.at(t); // <-
     }
 
-    /// The input's guard is reused for the transposed output: words that nobody stored are written out.
+    /// The input's guard is reused for the transposed output: words that were never stored are written out.
     Init guard_of_the_input { block: 256, reads: 240 } |d| {
         let (tile, t) = (shared_array![u32; 272], thread_index());
         let (x, y) = (t % 16, t / 16);
@@ -128,7 +128,7 @@ twins! {
         }
     }
 
-    /// Every thread reads its right neighbour's tile word, the last one the pad that nobody wrote.
+    /// Every thread reads its right neighbour's tile word, the last one the pad that was never written.
     Init pad_column { block: 64, reads: 64 } |d| {
         let (tile, t) = (shared_array![u32; 72], thread_index());
         let (x, y) = (t % 8, t / 8);

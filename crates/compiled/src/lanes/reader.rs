@@ -11,7 +11,7 @@ use virtual_gpu::observer::MemorySpace;
 
 use super::{Confidence, LaneFact, Lanes, NoWrap};
 
-/// What is known before an operation.
+/// Facts before an operation.
 pub struct Reader<'r, 'c> {
     pub function: &'r Function<'c>,
     pub launch_values: &'r HashMap<Slot, LaunchValue>,

@@ -1,7 +1,7 @@
 //! Accesses of 16 bytes by each of all lanes, lane by lane: a vector of a lane takes a processor about as long as one element
 //! of a gather.
 //!
-//! Lanes are taken in groups whose elements fill a vector of 512 bits. A group of so many lanes as there are elements, squared,
+//! Lanes are taken in groups whose elements fill a vector of 512 bits. A group of as many lanes as there are elements, squared,
 //! is that many *lines*: the 128 bits of line `j` are those of each group's lane `j`. Elements become lines, and lines elements, by
 //! the same exchanges of neighbours within 128 bits.
 

@@ -1,4 +1,4 @@
-//! What of registers comes from the frame's rows, and goes back there.
+//! Loads of registers from the frame's rows, and stores back to them.
 
 use virtual_gpu::jit::{Compact, Slot};
 
@@ -8,7 +8,7 @@ use crate::widths::Width;
 use crate::writer::Writer;
 
 impl Writer<'_> {
-    /// What is kept of a register, from its rows in the frame.
+    /// A register's kept part, from its rows in the frame.
     pub fn load_from_frame(&mut self, slot: Slot, shape: Shape) -> String {
         let (width, place) = (self.kept(slot, shape).width(), self.frame(slot));
         let ty = type_of(shape, width);
@@ -35,7 +35,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is kept of a register, which is settled, goes back to the frame.
+    /// Stores a settled register's kept part to the frame.
     pub fn keep_slot(&mut self, slot: Slot, shape: Shape) -> Result<(), Misfit> {
         self.keep_as_kept(slot, shape)?;
         self.held.remove(&slot);

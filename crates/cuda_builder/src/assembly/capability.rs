@@ -1,7 +1,7 @@
-//! What inline PTX asks of the device: an instruction that the architecture lacks is an error of the build, not of the launch.
+//! Requirements of inline PTX: an instruction that the architecture lacks is an error of the build, not of the launch.
 
 /// Instructions by how they begin, and the first compute capability, times ten, that has them. The longest match counts.
-/// What LLVM itself prints is not here: it knows what its target has.
+/// LLVM's own output is not here: LLVM knows its target.
 const INSTRUCTIONS: [(&str, u32); 24] = [
     ("clusterlaunchcontrol", 100),
     ("cp.async", 80),

@@ -23,7 +23,7 @@ pub fn join(plan: &Plan, parts: &[Part]) -> Result<(String, u32), String> {
     Ok((joined.text() + &sources.text(), version))
 }
 
-/// What stands at the outermost level of a module.
+/// An item at the outermost level of a module.
 struct Item {
     kind: Kind,
     /// Of what it declares or defines.

@@ -29,7 +29,7 @@ pub struct Part {
     pub bitcode: Vec<u8>,
     /// Its functions in LLVM's assembly language, if they are kept.
     pub functions: String,
-    /// What the user should know, a line each.
+    /// Notes for the user, a line each.
     pub warnings: String,
 }
 
@@ -74,13 +74,13 @@ fn lower(plan: &Plan, which: Which, options: &Options, earlier: (&Cache, Key)) -
     Ok(part)
 }
 
-/// What the passes over a part work on.
+/// The subject of the passes over a part.
 struct Translation<'a, 'c> {
     context: &'c Context,
     module: &'a Module<'c>,
     machine: TargetMachine,
     options: &'a Options,
-    /// What the user should know.
+    /// Notes for the user.
     warnings: String,
 }
 

@@ -18,7 +18,7 @@ pub struct Plan {
     kernels: Vec<String>,
     /// Functions and statics other than kernels that are visible from outside.
     visible: Vec<String>,
-    /// What is defined once for several parts, though nobody outside sees it.
+    /// Definitions that several parts share, though they are internal to the module.
     shared: HashSet<String>,
 }
 

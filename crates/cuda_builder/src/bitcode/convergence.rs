@@ -3,7 +3,7 @@
 //! Everything is marked `convergent`, functions and calls both: a call that is not marked may be copied into the arms of
 //! a branch or merged out of them. LLVM itself removes the mark where it can prove that nothing below needs it.
 //!
-//! What stands for an intrinsic in blockwise kernels is left as the intrinsic is declared: their closures ask for a thread's index
+//! A stand-in of an intrinsic in blockwise kernels is left as the intrinsic is declared: their closures ask for a thread's index
 //! at each access, and a marked call is neither merged with its like nor moved out of a loop.
 
 use crate::bitcode::marks;

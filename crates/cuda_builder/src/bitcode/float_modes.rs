@@ -75,7 +75,7 @@ fn counts_roundings(name: &str) -> bool {
 }
 
 /// The same of an operation that rustc has inlined from such a library: its place in the source tells. What `core` does for
-/// somebody else (the operators of generic code) is that one's.
+/// another crate (the operators of generic code) is that one's.
 fn is_from_a_library(instruction: Value) -> bool {
     let mut place = instruction.location();
     while let Some(location) = place {

@@ -40,7 +40,7 @@ impl Spec {
     }
 }
 
-/// What a value is. The other side is `cuda_std`'s `text.rs`.
+/// A value's kind. The other side is `cuda_std`'s `text.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     Unsigned = 1,
@@ -120,7 +120,7 @@ pub fn read(
     Some(parts.collect())
 }
 
-/// What becomes of a text's or a character's `{:?}`, which escapes what cannot be seen.
+/// Treatment of a text's or a character's `{:?}`, which escapes invisible characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Escapes {
     /// It is left to `core::fmt`, which has the tables.
@@ -236,12 +236,12 @@ pub fn value(
     Some((spec, Shown { kind, values: vec![loaded], bits }))
 }
 
-/// What `{:?}` shows of the value behind a pointer to a `ty`; texts and characters as with [`Escapes::Left`].
+/// The form of `{:?}` for the value behind a pointer to a `ty`; texts and characters as with [`Escapes::Left`].
 pub fn debug(context: &Context, build: &Builder, ty: &str, pointer: Value) -> Option<Vec<Part>> {
     parts(context, build, ty, "Debug", Spec::PLAIN, pointer, Escapes::Left)
 }
 
-/// What the trait `way` shows of the value behind a pointer to a `ty`; `None` if only `core::fmt` can.
+/// The form that the trait `way` gives the value behind a pointer to a `ty`; `None` if only `core::fmt` can.
 fn parts(
     context: &Context,
     build: &Builder,
@@ -349,7 +349,7 @@ pub fn script(parts: Vec<Part>, room: usize, other: impl Fn(&str) -> String) -> 
     (script, values)
 }
 
-/// What is stored in the array of arguments, by byte offset: a pointer to the value, then its formatter. `None` if that
+/// Content of the array of arguments, by byte offset: a pointer to the value, then its formatter. `None` if that
 /// cannot be told.
 fn stored_arguments(array: Value) -> Option<HashMap<u64, Value>> {
     let mut stored = HashMap::new();

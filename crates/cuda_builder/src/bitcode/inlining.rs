@@ -1,4 +1,4 @@
-//! What is inlined whatever its size.
+//! Functions that are inlined whatever their size.
 //!
 //! A call that takes a pointer loses the address space of what it points to: shared memory is then read by generic
 //! loads. nvcc inlines nearly everything for the same reason. Recursive functions, and those that say `#[inline(never)]`

@@ -4,7 +4,7 @@ use crate::bitcode::{entry, marks, panics};
 use crate::front_end::archive::{Archive, Bitcode};
 use crate::llvm::{Context, DATA_LAYOUT, Linkage, Module, TRIPLE, Value};
 
-/// What `core` expects from C.
+/// C functions that `core` expects.
 const RUNTIME: &str = include_str!("runtime.ll");
 
 /// Links all of the device's own crates. `look` sees each while it still has what none of its functions uses.

@@ -9,7 +9,7 @@
 use crate::llvm::{At, Module, Opcode, TargetMachine, Value};
 use std::collections::HashSet;
 
-/// What keeps a function as it is while the others are optimised.
+/// Attributes that keep a function as it is while the others are optimised.
 const KEEPS: [&str; 2] = ["noinline", "optnone"];
 
 /// Takes them apart, as far as the number of a loop's rounds is known.

@@ -1,6 +1,6 @@
 //! Atomic operations on a thread's own variables become plain ones.
 //!
-//! Nobody else can reach local memory, and PTX has no atomic operation on it: `atom` with such an address is an error on
+//! No other thread can reach local memory, and PTX has no atomic operation on it: `atom` with such an address is an error on
 //! the GPU. Rust code has them all the same, where an `AtomicU32` is a `let`.
 
 use crate::llvm::{Binary, Builder, Module, Opcode, Value};

@@ -40,6 +40,6 @@ pub const CAPABILITY: &str = "warpsmith:capability";
 /// A foreign function whose calls are inline PTX.
 pub const PTX: &str = "ptx:";
 
-/// What stands before the marks of code that kernels without `unsafe` may reach: `blockwise:llvm.NAME` for an intrinsic, and
+/// Prefix of the marks of code that kernels without `unsafe` may reach: `blockwise:llvm.NAME` for an intrinsic, and
 /// `blockwise:ptx:…` for inline PTX.
 pub const BLOCKWISE: &str = "blockwise:";

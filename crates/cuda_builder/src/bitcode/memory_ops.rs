@@ -43,7 +43,7 @@ fn kind(call: Value) -> Option<Kind> {
         .map(|(_, kind)| kind)
 }
 
-/// What an access of this many bytes loads and stores.
+/// The type of an access of `bytes` bytes.
 fn access_type(context: &Context, bytes: u64) -> Type {
     match bytes {
         16 => context.vector(context.int(32), 4),
@@ -145,7 +145,7 @@ impl Operation<'_> {
         self.context.int(64).int(value as i64)
     }
 
-    /// What goes to offset `at`: loaded from the source, or the byte of a fill repeated.
+    /// The value for offset `at`: loaded from the source, or the byte of a fill repeated.
     fn value(&self, build: &Builder, at: Value, bytes: u64) -> Value {
         let ty = access_type(self.context, bytes);
         if self.kind != Kind::Fill {

@@ -91,7 +91,7 @@ fn without_marks(text: &str) -> String {
     text.chars().map(|c| if (c as u32) < 8 { '?' } else { c }).collect()
 }
 
-/// What `Result::expect` says where its text is not known: its callers are told apart no more.
+/// The message of `Result::expect` where its text is not known: its callers are told apart no more.
 const EXPECT: &str = "called `Result::expect()` on an `Err` value";
 
 /// A text that a function such as `Result::expect` is handed by its callers.
@@ -174,7 +174,7 @@ impl Message {
     }
 }
 
-/// What stands for a value of a type that only `core::fmt` could show.
+/// Placeholder for a value of a type that only `core::fmt` could show.
 fn other(ty: &str) -> String {
     format!("<{ty}>")
 }
@@ -222,7 +222,7 @@ fn constant(context: &Context, module: &Module<'_>, text: impl AsRef<[u8]>) -> V
     module.add_constant("panic_text", context.c_string(text))
 }
 
-/// What the panic says.
+/// The panic's message.
 fn message(context: &Context, build: &Builder, name: &str, arguments: &[Value]) -> Vec<Part> {
     // The last part of the path, without the types of a generic function.
     let short = name.split("::<").next().unwrap_or(name).rsplit("::").next().unwrap_or(name);

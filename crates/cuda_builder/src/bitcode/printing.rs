@@ -9,7 +9,7 @@ use crate::bitcode::format::{self, Escapes, Kind, Part, Shown, Spec, flag};
 use crate::bitcode::names;
 use crate::llvm::{Builder, Context, Module, Opcode, Value};
 
-/// What `print!` calls.
+/// The function behind `print!`.
 const PRINT: &str = "cuda_std::io::print";
 
 /// `cuda_std`'s formatters, by what they must be able to write: no floats, `f32`, all.

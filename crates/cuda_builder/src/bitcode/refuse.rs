@@ -7,7 +7,7 @@ use crate::bitcode::{link, marks, names};
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use std::collections::{HashSet, VecDeque};
 
-/// What the driver provides.
+/// Functions that the driver provides.
 const SYSTEM_CALLS: [&str; 4] = ["__assertfail", "vprintf", "malloc", "free"];
 
 /// The attribute that `inline_ptx` leaves on its own calls, to tell them from assembly for the host.

@@ -21,7 +21,7 @@ fn list<'s>(statics: impl IntoIterator<Item = (&'s String, &'s u64)>) -> String 
     statics.into_iter().map(line).collect()
 }
 
-/// What the module has in constant memory: names and bytes.
+/// Variables in constant memory: names and bytes.
 pub fn constants(module: &Module<'_>) -> impl Iterator<Item = (String, u64)> {
     in_space(module, 4).map(|global| (global.name(), module.size_of(global.value_type())))
 }

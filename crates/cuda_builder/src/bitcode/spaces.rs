@@ -105,7 +105,7 @@ fn has_values(constant: Value) -> bool {
     )
 }
 
-/// What the GPU's narrowest compare-and-swap for bytes takes at once.
+/// Width of the GPU's narrowest compare-and-swap for bytes.
 const WORD: u64 = 4;
 
 /// The type of a variable with bytes after it that fill its last word, if it does not: an atomic operation on a byte

@@ -8,7 +8,7 @@ use crate::llvm::{Binary, Builder, Cast, Context, DATA_LAYOUT, Linkage, Module, 
 
 const DEFINITIONS: &str = include_str!("x86_vectors.ll");
 
-/// What the definitions' names begin with, in place of `llvm.x86.`.
+/// Prefix of the definitions' names, in place of `llvm.x86.`.
 const OWN: &str = "warpsmith.x86.";
 
 /// Puts the definitions where the instructions are used.

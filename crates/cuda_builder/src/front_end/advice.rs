@@ -1,4 +1,4 @@
-//! What to do where rustc refuses what upstream's own compiler takes: its messages cannot know.
+//! Advice where rustc refuses code that upstream's own compiler takes: its messages cannot know.
 
 use crate::front_end::inline_assembly;
 use serde_json::Value;
@@ -11,7 +11,7 @@ const EXAMPLE: &str = "\
     asm!(\"add.u32 {o}, {i}, 1;\", o = out(reg32) o, i = in(reg32) i);
 cuda_std::ptx!(\"add.u32 {o}, {i}, 1;\", o = out(u32) o, i = in(u32) i; options(pure, nomem));";
 
-/// What to do in your own code.
+/// Advice on the user's own code.
 const NO_STD: &str = "\
 Device crates have no `std`: the same names are in `core` and `alloc` (`extern crate alloc;`), the methods of floats in \
 `cuda_std::GpuFloat`. What the host alone uses stands behind `#[cfg(not(target_os = \"cuda\"))]`";
@@ -40,7 +40,7 @@ pub fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
     }
 }
 
-/// What to do about a library that uses `std`: its user did not write it and cannot mend it.
+/// Advice on a library that uses `std`: its user did not write it and cannot mend it.
 fn about_library(name: &str) -> String {
     format!(
         "The library `{name}` is compiled with `std` here, which the device does not have. `cargo tree -e features -i {name}` in \
@@ -80,7 +80,7 @@ fn notes(message: &Value) -> impl Iterator<Item = &str> {
 /// The crates that kernels know from `cuda_std` and may name themselves: two versions of one are two types.
 const SHARED: [&str; 3] = ["glam", "half", "vek"];
 
-/// What to do where one of these is there twice: its name, and the versions that rustc points to.
+/// Advice where one of these is there twice: its name, and the versions that rustc points to.
 fn about_versions(message: &Value) -> Option<String> {
     let of = |name: &&&str| notes(message).any(|note| note.contains(&format!("versions of crate `{name}`")));
     let name = SHARED.iter().find(of)?;
@@ -109,7 +109,7 @@ struct Assembly {
     form: Option<String>,
 }
 
-/// What was learnt from the messages of a build.
+/// Advice collected from the messages of a build.
 #[derive(Default)]
 pub struct Collected {
     /// Pieces of advice, each once.
@@ -164,7 +164,7 @@ impl Collected {
         self.assembly.entry((file.clone(), begin.unwrap_or(at))).or_insert(Assembly { file, line, form });
     }
 
-    /// What to say of inline PTX: one `asm!` in its other form, and where the others are.
+    /// Advice on inline PTX: one `asm!` in its other form, and where the others are.
     fn about_assembly(&self) -> Option<String> {
         let all = || self.assembly.values();
         let shown = all().find(|assembly| assembly.form.is_some()).or_else(|| all().next())?;

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the front end is asked for.
+/// A request to the front end.
 pub struct Request<'a> {
     pub crate_path: &'a Path,
     pub arch: NvvmArch,
@@ -20,7 +20,7 @@ pub struct Request<'a> {
     pub target_folder: &'a Path,
 }
 
-/// What rustc made.
+/// Outputs of rustc.
 pub struct Artifact {
     /// The static library: one bitcode member for each crate, and the archives of `core` and `alloc`.
     pub archive: PathBuf,

@@ -22,7 +22,7 @@ pub fn number(gates: &[String]) -> u64 {
 /// The names of the packages that may ask for the gates: those that name one, and those whose sources are not known.
 /// `None` if cargo itself must know of the gates.
 ///
-/// What a registry holds under a name and version does not change: what was found there is kept in `known`.
+/// A registry's content under a name and version does not change: results are kept in `known`.
 pub fn gated(crate_path: &Path, known: &Path) -> Option<BTreeSet<String>> {
     let read = fs::read_to_string(known).unwrap_or_default();
     let mut found: BTreeMap<PathBuf, bool> = read.lines().filter_map(entry).collect();
@@ -146,7 +146,7 @@ fn names_a_gate(package: &Path) -> bool {
     })
 }
 
-/// Whether a path in a file so many folders below its package's leads out of that.
+/// Whether a path in a file `depth` folders below its package's leads out of that.
 fn leads_outside(path: &[u8], depth: usize) -> bool {
     let up = path.chunks_exact(3).take_while(|step| step == b"../").count();
     up > depth || path.starts_with(b"/../")

@@ -1,4 +1,4 @@
-//! What the builder checks of the device crate itself: its header, its `cuda_std`, and which files it was made from.
+//! Checks of the device crate itself: its header, its `cuda_std`, and which files it was made from.
 
 use crate::error::CudaBuilderError;
 use crate::front_end::levels::table;
@@ -47,7 +47,7 @@ pub fn foreign_cuda_std(toolchain: &Toolchain, crate_path: &Path) -> Option<Cuda
     })
 }
 
-/// What the package of a build script still lacks of the edits that bring an upstream project here, a line each. Without them
+/// Edits that bring an upstream project here and that the package of a build script lacks, a line each. Without them
 /// the build ends in errors of a linker or of another build script, which do not name the cure.
 pub fn missing_edits(package: &Path) -> Vec<String> {
     let lock = package.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file());

@@ -64,7 +64,7 @@ pub fn target_folder(
     set.or_else(|| workspace_target(toolchain, crate_path)).unwrap_or_else(|| crate_path.join("target"))
 }
 
-/// What cargo says: the folder of the crate's workspace, or what a configuration file names.
+/// Cargo's answer: the folder of the crate's workspace, or the one that a configuration file names.
 fn workspace_target(toolchain: &Toolchain, crate_path: &Path) -> Option<PathBuf> {
     let output = Command::new(&toolchain.cargo)
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])

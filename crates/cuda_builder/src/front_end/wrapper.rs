@@ -18,7 +18,7 @@ const DEVICE_FLAGS: &str = "-Zmir-enable-passes=-JumpThreading -Zallow-features=
 /// The crate that device crates know as `std`, so that none needs to say `#![no_std]`: the standard library of this target
 /// is the host's, and one crate with it would bring its panics along.
 const STD: &str = "#![no_std]\npub use core::*;\n";
-/// What it is compiled with: an rlib of bitcode without code, as the linker of bitcode takes it.
+/// Its rustc options: an rlib of bitcode without code, as the linker of bitcode takes it.
 const STD_FLAGS: [&str; 7] = [
     "--crate-name=std",
     "--crate-type=rlib",
@@ -51,7 +51,7 @@ blake3 feature=\"no_sse2\"
 blake3 feature=\"no_sse41\"
 blake3 feature=\"no_avx2\"
 blake3 feature=\"no_avx512\"";
-/// What their build scripts or features set, and the device build takes back: `libm` would take its square root from
+/// Settings of build scripts or features that the device build takes back: `libm` would take its square root from
 /// x86's instructions, inlined where its name is no longer seen; `blake3` would call assembly of its own; `glam` has its
 /// vectors of integers in the same default as `std`, and does without.
 const TAKEN_BACK: &str = "\

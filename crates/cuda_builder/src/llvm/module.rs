@@ -15,7 +15,7 @@ pub struct Context {
     diagnostics: Box<Diagnostics>,
 }
 
-/// What LLVM said in a context.
+/// LLVM's messages in a context.
 #[derive(Default)]
 struct Diagnostics {
     errors: RefCell<Vec<String>>,
@@ -218,7 +218,7 @@ impl<'c> Module<'c> {
         copy
     }
 
-    /// What the verifier objects to, if anything.
+    /// The verifier's objection, if it has one.
     pub fn verify(&self) -> Result<(), String> {
         let mut message = std::ptr::null_mut();
         let broken = ffi!(VerifyModule(self.raw, 2, &mut message)) != 0;

@@ -75,7 +75,7 @@ pub fn run(lower: impl FnOnce() -> Result<Output, String>) -> Result<Output, Cud
     }
 }
 
-/// What a lowering said, and of the passes that it named only the last.
+/// A lowering's messages, and of the passes that it named only the last.
 #[cfg(unix)]
 fn last_words(stderr: &str) -> String {
     let is_mark = |line: &&str| line.starts_with(pass::MARK);

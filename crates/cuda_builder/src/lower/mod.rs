@@ -11,7 +11,7 @@ use crate::parcel;
 use llvm_library::cache::{Cache, Key};
 use std::collections::BTreeSet;
 
-/// What it makes.
+/// Its output.
 #[derive(Debug, Default)]
 pub struct Output {
     pub ptx: String,
@@ -20,7 +20,7 @@ pub struct Output {
     pub bitcode: Vec<u8>,
     /// Its functions by themselves, as text.
     pub functions: String,
-    /// What the user should know, a line each.
+    /// Notes for the user, a line each.
     pub warnings: String,
 }
 

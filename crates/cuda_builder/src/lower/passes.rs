@@ -12,20 +12,20 @@ use crate::options::Options;
 use crate::pass::{self, Pass, always};
 use std::collections::{BTreeMap, HashSet};
 
-/// What the passes work on.
+/// The subject of the passes.
 struct Whole<'a, 'c> {
     context: &'c Context,
     module: Module<'c>,
     machine: TargetMachine,
     archive: &'a Archive,
     options: &'a Options,
-    /// What the kernel crate has for constant memory, used or not.
+    /// The kernel crate's variables for constant memory, used or not.
     tables: BTreeMap<String, u64>,
-    /// What kernels without `unsafe` were compiled with.
+    /// The types that kernels without `unsafe` were compiled with.
     agreed: Vec<Agreed>,
     /// The functions that were there before the standard library was linked.
     own: HashSet<Value>,
-    /// What the user should know.
+    /// Notes for the user.
     said: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Whole<'_, '_> {
     }
 }
 
-/// What every module gets before it is linked or optimised.
+/// Passes over every module before it is linked or optimised.
 fn prepare(context: &Context, module: &Module<'_>) {
     clean::host_attributes(module);
     refuse::drop_harmless(context.sync_scope("singlethread"), module);

@@ -1,4 +1,4 @@
-//! What threads leave at a place, for those who come by.
+//! Clocks that threads release at a place, for threads that acquire there.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ pub struct Gathered {
     /// The same as one block last asked for it, and whether nothing came since: threads that spin ask again and again.
     asked: Option<(u32, Arc<Known>)>,
     is_fresh: bool,
-    /// What all blocks but one did, as that one last asked for it, unless it has changed.
+    /// The clocks of all blocks but one, as that one last asked for them, unless they have changed.
     others: Option<(u32, Arc<Blocks>)>,
-    /// What was put in last, by which block.
+    /// The last clock put in, and its block.
     last_put: Option<(u32, Arc<Known>)>,
 }
 
@@ -37,7 +37,7 @@ impl Gathered {
         }
     }
 
-    /// What is here of a block is more than it was.
+    /// A block's clock here has grown.
     fn has_changed(&mut self, block: u32) {
         self.is_fresh = false;
         if self.others.as_ref().is_some_and(|(of, _)| *of != block) {

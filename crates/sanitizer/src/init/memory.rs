@@ -1,4 +1,4 @@
-//! What is written of memory, beside the accesses of warps: copies, allocations, prints, and tiles of matrices.
+//! Definedness of memory beside the accesses of warps: copies, allocations, prints, and tiles of matrices.
 
 use std::sync::PoisonError;
 

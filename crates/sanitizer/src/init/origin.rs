@@ -2,7 +2,7 @@
 
 use virtual_gpu::observer::{At, MemorySpace};
 
-/// What was never written.
+/// The place that was never written.
 #[derive(Debug, Clone, Copy)]
 pub enum Unwritten {
     Memory(MemorySpace, u64),

@@ -19,7 +19,7 @@ pub struct WarpRegisters {
     partly: HashMap<(u32, u32), u128>,
     /// By slot, where it is undefined: what the value comes from. Of registers that start undefined, nothing.
     origins: Vec<Option<Origin>>,
-    /// What the instruction at this place reads, if any of it is undefined.
+    /// Operands of the instruction at this place, if any of them is undefined.
     pub reads: Vec<Register>,
     pub reads_of: u32,
 }
@@ -60,7 +60,7 @@ impl WarpRegisters {
         self.origins[at] = origin;
     }
 
-    /// What the first undefined one of some registers comes from, if `here` reads them.
+    /// The origin of the first undefined one of some registers, if `here` reads them.
     pub fn origin(&self, slots: impl IntoIterator<Item = u32>, here: Origin) -> Origin {
         let undefined = |slot: &u32| self.of(*slot) != 0;
         let slot = slots.into_iter().find(undefined);

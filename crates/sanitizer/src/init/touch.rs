@@ -1,4 +1,4 @@
-//! What an access does to definedness: it goes between registers and memory as values do.
+//! An access's effect on definedness: it goes between registers and memory as values do.
 
 use virtual_gpu::observer::{Access, AccessKind, Named, Register};
 
@@ -93,7 +93,7 @@ pub fn touch(
     }
 }
 
-/// What lanes have in registers and what lies in memory change places, one lane after the other.
+/// Exchanges the definedness of registers and memory, one lane after the other.
 fn exchange(
     warp: &mut WarpRegisters,
     written: &mut Written,

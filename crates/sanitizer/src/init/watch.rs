@@ -9,7 +9,7 @@ use crate::reached::Reached;
 use crate::report::Reporter;
 use crate::tool::Tool;
 
-/// What an undefined value comes from, or where it lies.
+/// The origin of an undefined value, or its place.
 pub enum Whence {
     Read(Origin),
     Memory(MemorySpace, u64),

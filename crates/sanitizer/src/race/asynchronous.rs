@@ -296,7 +296,7 @@ impl BlockRaces {
         }
     }
 
-    /// What a lane has copied so far lands in a phase of an `mbarrier`, for who waits for that.
+    /// A lane's copies so far land in a phase of an `mbarrier`, for its waiters.
     pub(super) fn copies_tied(&mut self, at: At, barrier: u64, parity: bool) {
         lanes(at.lanes).for_each(|lane| self.copies.tied(at.warp * 32 + lane, barrier, parity));
     }

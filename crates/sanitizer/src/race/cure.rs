@@ -8,7 +8,7 @@ use crate::finding::user_frame;
 use crate::launched::Launched;
 use crate::shadow::{Clash, Race, Stamp};
 
-/// What mends a race.
+/// The cure of a race.
 pub fn cure(race: &Race, space: MemorySpace, launched: &Launched) -> Cure {
     let Race { earlier, later, clash, .. } = race;
     let code = &*launched.code;

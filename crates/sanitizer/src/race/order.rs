@@ -1,4 +1,4 @@
-//! What orders threads: fences, barriers of block, warp and cluster, and phases of an `mbarrier`.
+//! Synchronisation of threads: fences, barriers of block, warp and cluster, and phases of an `mbarrier`.
 
 use std::sync::PoisonError;
 

@@ -77,7 +77,7 @@ impl Reporter {
     }
 }
 
-/// What an access is called.
+/// The action of an access.
 fn action(access: &Stamp) -> Action {
     match (access.is_volatile(), access.is_strong(), access.writes()) {
         (true, _, true) => Action::VolatileWrite,

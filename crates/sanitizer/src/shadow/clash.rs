@@ -29,7 +29,7 @@ impl Clash {
     }
 }
 
-/// What is asked of the shadow: one touch by lanes that know the same.
+/// A query of the shadow: one touch by lanes of the same clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Asking<'a> {
     /// Who, how.

@@ -1,4 +1,4 @@
-//! What a shadow tells of the past when its launch is over, and how it forgets.
+//! The summary of a shadow when its launch is over, and how it forgets.
 
 use super::{EMPTY, PAGE, Shadow, Stamp};
 
@@ -37,7 +37,7 @@ impl Shadow {
         self.index.contains_key(&page)
     }
 
-    /// What was done to a word, and what plain stores left there.
+    /// Accesses of a word, and the value that plain stores left there.
     pub fn stamps(&self, word: u64) -> impl Iterator<Item = (Stamp, Option<u32>)> + '_ {
         let at =
             self.index.get(&(word / PAGE)).map(|&page| &self.pages[page as usize][(word % PAGE) as usize]);

@@ -92,7 +92,7 @@ fn int_exact(a: u64, signed: bool) -> Exact {
     Exact::from_int(negative, if negative { a.wrapping_neg() } else { a })
 }
 
-/// A NaN of `.f64` in a narrower format of so many fraction bits: sign and the payload's upper bits stay, made quiet.
+/// A NaN of `.f64` in a narrower format of `fraction` fraction bits: sign and the payload's upper bits stay, made quiet.
 fn narrow_nan(a: f64, fraction: u32, width: u32) -> u32 {
     let sign = (a.to_bits() >> 63) << (width - 1);
     let exponent = (1 << (width - 1)) - (1 << fraction);
@@ -163,7 +163,7 @@ pub fn half_to_f32<H: Half>(a: u16, ftz: bool, sat: bool) -> f32 {
     if sat { saturate_f32(r) } else { r }
 }
 
-/// What `cvt` to a narrow float may do besides rounding.
+/// Modifiers of `cvt` to a narrow float besides rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Narrow {
     /// Rounding direction.
@@ -185,12 +185,12 @@ pub fn to_narrow(a: f64, format: Format, mode: Narrow) -> u16 {
     })
 }
 
-/// `cvt.rs`: [`to_narrow`], rounded by a random number of so many bits.
+/// `cvt.rs`: [`to_narrow`], rounded by a random number of `bits` bits.
 pub fn to_narrow_randomly(a: f32, format: Format, mode: Narrow, random: u32, bits: u32) -> u16 {
     narrow_by(a.into(), format, mode, |a| Exact::from_f64(a).round_randomly(format, random, bits) as u16)
 }
 
-/// What the modifiers and special values make of a conversion, around `round` of finite values.
+/// A conversion with its modifiers and special values, around `round` of finite values.
 fn narrow_by(a: f64, format: Format, mode: Narrow, round: impl Fn(f64) -> u16) -> u16 {
     let sign = 1u16 << (64 - format.largest.leading_zeros());
     if a.is_nan() {

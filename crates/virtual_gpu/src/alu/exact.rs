@@ -169,7 +169,7 @@ impl Exact {
         self.lead(format) - format.fraction as i32 - self.exponent
     }
 
-    /// Rounds to `format` away from zero if the carry out of `random`, of so many bits, and the uppermost bits that are cut
+    /// Rounds to `format` away from zero if the carry out of `random`, a number of `bits` bits, and the uppermost bits that are cut
     /// off says so, else towards zero. Too large a magnitude becomes the pattern after the largest finite one.
     pub fn round_randomly(self, format: Format, random: u32, bits: u32) -> u64 {
         let below = self.below(format);

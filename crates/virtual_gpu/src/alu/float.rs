@@ -46,7 +46,7 @@ impl Mode {
     }
 }
 
-/// What rounds to 24 bits below 2^-126, to nearest, is smaller in magnitude than this.
+/// Magnitudes that round to 24 bits below 2^-126, to nearest, are below this.
 pub(super) const TINY: f64 = f64::from_bits(0x380f_ffff_f000_0000);
 
 /// Whether a value rounded to 24 bits, whatever its exponent, lies below the smallest normal `f32`.

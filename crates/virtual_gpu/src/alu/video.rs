@@ -122,7 +122,7 @@ pub fn saturate_sum(value: i64, part: Part, signed: bool) -> i64 {
     if part == Part::Word && !signed { (value.max(0) as u32).into() } else { saturate(value, part, signed) }
 }
 
-/// What a scalar form does with `c` after saturation.
+/// A scalar form's use of `c` after saturation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Secondary {
     Add,
@@ -200,7 +200,7 @@ pub enum PackedOp {
 /// A two- or four-way form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packed {
-    /// What is done in each lane.
+    /// The operation of each lane.
     pub op: PackedOp,
     pub lanes: u32,
     /// The destination is signed.

@@ -1,6 +1,6 @@
 //! Bulk copies: `cp.async.bulk`, with tensor maps, reductions and multicast, and `st.async`.
 //!
-//! What a copy brings into shared memory lands when the `mbarrier` that it completes on is asked, as in
+//! A copy's bytes land in shared memory when the `mbarrier` that it completes on is asked, as in
 //! [`super::asynchronous`]; its source is read when it is issued. What a copy takes out of shared memory is taken and
 //! stored when it is issued, whatever `cp.async.bulk.wait_group` says: observers are told how long hardware may take.
 
@@ -272,7 +272,7 @@ impl Execute for Linear {
                     if !target.is_multiple_of(16) {
                         return Err(misaligned("shared store of a bulk copy", target, lane));
                     }
-                    // Who waits for it waits for so many bytes, whatever they are.
+                    // Waiters wait for this number of bytes, whatever they are.
                     landing.send(machine, one, data, Swizzle::None, self.reduction)?;
                     if !is_read {
                         machine.copied_nothing(one, MemorySpace::Shared, target, bytes);
@@ -369,7 +369,7 @@ impl Execute for StoreAsync {
 }
 
 impl StoreAsync {
-    /// What is undefined of a lane's registers is so where they come to.
+    /// Undefined bits of a lane's registers stay undefined at their destination.
     fn carry(&self, machine: &mut Machine<'_>, at: At, target: u64, lane: usize) {
         let Some(mut beside) = Beside::of(machine, at).filter(Beside::has_some) else { return };
         let registers = beside.registers(&self.data, self.width);

@@ -134,7 +134,7 @@ fn pass(warp: &mut Warp, from: Framed, to: Framed, lanes: u32) {
             let (source, target) = (warp.regs(source), warp.regs(target));
             let rows = rows_of(bytes);
             for (from, to) in (0..count).map(|part| (from + part * rows, to + part * rows)) {
-                // SAFETY: decoding gave both registers so many bytes, and `signature_fits` compared them; 0 is a predicate.
+                // SAFETY: decoding gave both registers this size, and `signature_fits` compared them; 0 is a predicate.
                 unsafe {
                     match bytes {
                         0 => target.set_predicate(to, source.predicate(from), lanes),
@@ -173,7 +173,7 @@ fn value(warp: &mut Warp, (frame, place): Framed, lane: usize) -> u128 {
         }
         Passed::Registers { slot, bytes, count } => {
             let regs = warp.regs(frame);
-            // SAFETY: decoding gave the registers so many bytes.
+            // SAFETY: decoding gave the registers this size.
             let part = |part: u32| unsafe {
                 let slot = slot + part * rows_of(bytes);
                 match bytes {

@@ -114,7 +114,7 @@ struct OwnShared<'m, 'a> {
     lane: usize,
     /// The block's own.
     own: &'m SharedMemory,
-    /// What was read, if somebody wants to know.
+    /// The bytes read, if an observer asks.
     pieces: Option<Vec<u32>>,
 }
 
@@ -139,7 +139,7 @@ impl ReadShared for OwnShared<'_, '_> {
 }
 
 impl GroupMultiply {
-    /// What becomes undefined of D when some piece of shared memory that is read may be, or a register.
+    /// The part of D that becomes undefined when some piece of shared memory that is read may be, or a register.
     fn carry(&self, beside: &mut Beside<'_>, pieces: &[u32], at_descriptors: [u64; 2], accumulate: bool) {
         let untouched = |beside: &mut Beside<'_>, &piece: &u32| {
             let mut words = [0; 4];

@@ -1,6 +1,6 @@
 //! The host threads that run a device's blocks.
 //!
-//! Whoever launches runs blocks itself, and helpers join while there are some. Nobody waits for a helper that has not come:
+//! The launching thread runs blocks itself, and helpers join while there are some. A helper that has not come is not awaited:
 //! where other programs are busy it may find no processor before all blocks have run.
 
 mod sleeper;
@@ -215,7 +215,7 @@ impl Offer {
     }
 }
 
-/// Looks whether something comes for about as long as a thread takes to be woken. Whoever else wants the processor gets it.
+/// Looks whether something comes for about as long as a thread takes to be woken. Any other thread that wants the processor gets it.
 fn comes_soon(is_there: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     loop {

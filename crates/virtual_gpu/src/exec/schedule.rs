@@ -9,7 +9,7 @@
 //!
 //! Each warp has a plan of its own. Most kernels that hand things over are short, so the first pair of random orders interrupts
 //! most warps behind their first event, the second pair behind their second, and the third behind their first those whom the
-//! first has spared. How many events there will be nobody knows, so for all others a plan is drawn: a quarter of the warps is never
+//! first has spared. The number of events is not known, so for all others a plan is drawn: a quarter of the warps is never
 //! interrupted, half of them seldom, the first time most likely behind an early event, and a quarter at every other event, then
 //! less and less often. A pair has one set of plans for both its orders.
 

@@ -5,7 +5,7 @@ use super::extension::Extension;
 use super::op::{AtomicOp, CollectiveOp, MemoryOp, OpKind};
 use super::program::Code;
 
-/// What an instruction does.
+/// An instruction's operation.
 #[derive(Debug, Clone, Copy)]
 pub enum Operation<'c> {
     /// The same in every lane, registers only.

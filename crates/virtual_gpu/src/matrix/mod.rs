@@ -21,7 +21,7 @@ mod one_by_one;
 
 pub(crate) use descriptor::ReadShared;
 
-/// What a product needs for itself; the memory stays for the next one.
+/// Working memory of a product, kept for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pieces: Vec<[u32; 4]>,

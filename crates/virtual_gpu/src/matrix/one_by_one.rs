@@ -33,7 +33,7 @@ impl Random {
         (self.0 >> 32) as u32
     }
 
-    /// Elements of so many bits.
+    /// Elements of `bits` bits.
     fn elements(&mut self, kind: Kind, bits: u32) -> u32 {
         let each = |element: u32| (0..32 / bits).fold(0, |word, at| word | element << (at * bits));
         let sign = 1u32 << (bits - 1);

@@ -39,7 +39,7 @@ impl Sparse {
         }
     }
 
-    /// What `wgmma.mma_async.sp` with this depth does with a warp's 16 rows of A: its metadata is distributed over the
+    /// A warp's 16 rows of A in `wgmma.mma_async.sp` with this depth: its metadata is distributed over the
     /// lanes like that of the `mma.sp` with the same depth.
     pub fn of_group(k: usize, a: Element, b: Element, d: Accumulator) -> Self {
         Self { dense: Mma::of(Shape { m: 16, n: 8, k }, a, b, d) }

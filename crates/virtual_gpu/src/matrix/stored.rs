@@ -38,7 +38,7 @@ macro_rules! by_elements {
 }
 
 impl Stored {
-    /// Begins a product with so many rows of A, each of elements of `bits` bits along k.
+    /// Begins a product with `rows` rows of A, each of elements of `bits` bits along k.
     pub fn set_rows(&mut self, a: Source<'_>, [rows, depth]: [usize; 2], bits: u32) {
         self.depth = depth;
         self.rows.resize(rows / 8 * depth, [0; 8]);
@@ -69,13 +69,13 @@ impl Stored {
         }
     }
 
-    /// Goes on with so many columns of B.
+    /// Goes on with `columns` columns of B.
     pub fn set_columns(&mut self, b: Source<'_>, columns: usize, bits: u32) {
         self.columns.resize(columns / 4 * self.depth, [0; 4]);
         by_elements!(bits, self.set_columns_of(b));
     }
 
-    /// Sets each element of so many rows and columns, given by its line and its place along k.
+    /// Sets each element of `rows` rows and columns, given by its line and its place along k.
     pub fn set_each(
         &mut self,
         [rows, columns, depth]: [usize; 3],

@@ -4,7 +4,7 @@ use super::mma::Row;
 use super::panels::{Panels, Value};
 use super::vectors::{self, Work};
 
-/// What is added to a sum for a pair of elements.
+/// The summand of a pair of elements.
 trait Arithmetic<T> {
     fn add<const FUSES: bool>(sum: T, a: T, b: T) -> T;
 }

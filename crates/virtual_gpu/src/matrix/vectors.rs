@@ -8,7 +8,7 @@ pub(crate) trait Work {
     fn run<const LANES: usize, const FUSES: bool>(self) -> Self::Output;
 }
 
-/// What the processor has.
+/// The processor's vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vectors {
     Any,
@@ -80,7 +80,7 @@ pub(super) mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// What this thread does with.
+        /// Vectors that this thread uses.
         pub static THESE: Cell<Option<Vectors>> = const { Cell::new(None) };
     }
 

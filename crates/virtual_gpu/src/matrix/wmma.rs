@@ -387,7 +387,7 @@ mod tests {
         }
     }
 
-    /// What a program does: load, multiply, store, through every shape of 8-bit integers and both layouts.
+    /// A program's steps: load, multiply, store, through every shape of 8-bit integers and both layouts.
     #[test]
     fn loads_products_and_stores_agree() {
         for (m, n, k) in [(16, 16, 16), (8, 32, 16), (32, 8, 16)] {

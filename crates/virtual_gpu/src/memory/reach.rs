@@ -131,7 +131,7 @@ mod tests {
         assert!(own.may_reach(&at(b)) && !own.may_reach(&at(c)) && !peer.may_reach(&at(a)));
         assert!(own.disable_peer(&peer) && !own.disable_peer(&peer) && own.frees() > before);
         assert!(!own.may_reach(&at(b)) && own.why_not(&at(b)).contains("of device 1"));
-        // Whoever frees it, it was the peer's.
+        // It was the peer's, whichever device frees it.
         own.free(c).unwrap();
         assert_eq!(peer.info().0, (1 << 21) - 64);
     }

@@ -60,7 +60,7 @@ pub(super) struct Tally {
     coded: [Option<Coded>; 2],
 }
 
-/// What machine code counts.
+/// Counts of machine code.
 #[derive(Debug)]
 struct Coded {
     counters: Arc<[Counter]>,

@@ -78,7 +78,7 @@ impl Suite for DevicesSuite {
     }
 }
 
-/// So many devices, and one of them alone.
+/// Devices together, and one of them alone.
 struct Over<'a, 'b> {
     bench: &'a Bench<'b>,
     devices: &'a [Device],

@@ -1,4 +1,4 @@
-//! What the check says: each use with its way from the kernel, and what there is instead.
+//! Messages of the check: each use with its path from the kernel, and the replacement.
 
 use super::reach::Finding;
 use std::collections::HashSet;

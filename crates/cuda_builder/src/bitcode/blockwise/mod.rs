@@ -30,7 +30,7 @@ use crate::bitcode::{entry, marks};
 use crate::llvm::{At, Context, Module, Value};
 use std::collections::HashSet;
 
-/// What a kernel without `unsafe` was compiled with.
+/// The types that a kernel without `unsafe` was compiled with.
 #[derive(Debug)]
 pub struct Agreed {
     kernel: String,

@@ -1,4 +1,4 @@
-//! What a kernel reaches, and where its author stands on the way there.
+//! Reachability from a kernel, and where its author's code is on the path.
 
 use super::uses::{self, Use};
 use crate::bitcode::packages::{is_of_the_standard_library, package_of};
@@ -31,7 +31,7 @@ impl Frame {
     }
 }
 
-/// What an instruction does that matters here.
+/// An instruction's effect, as far as it matters here.
 #[derive(Clone)]
 pub struct Event {
     pub what: What,
@@ -79,7 +79,7 @@ pub struct Code<'c> {
     /// Functions whose instructions have been judged already.
     judged: HashSet<Value>,
     events: HashMap<Value, Rc<[Event]>>,
-    /// What library functions do with only library functions between.
+    /// Effects of library functions with only library functions between.
     done_by: HashMap<Value, Rc<[Use]>>,
 }
 
@@ -152,7 +152,7 @@ impl<'c> Code<'c> {
         events
     }
 
-    /// What a function does where no author stands between.
+    /// A function's effects with no author's code between.
     fn done_by(&mut self, function: Value) -> Rc<[Use]> {
         if let Some(known) = self.done_by.get(&function) {
             return known.clone();

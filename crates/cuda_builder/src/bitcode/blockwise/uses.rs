@@ -1,4 +1,4 @@
-//! What only the blockwise crate may do in a kernel without `unsafe`.
+//! Uses that only the blockwise crate may have in a kernel without `unsafe`.
 
 use crate::bitcode::{link, marks};
 use crate::llvm::{Opcode, Value};
@@ -19,7 +19,7 @@ pub enum Use {
 }
 
 impl Use {
-    /// What the kernel does, after its name.
+    /// The predicate of the message, after the kernel's name.
     pub fn words(self) -> &'static str {
         match self {
             Self::Thread => "asks which thread it is",
@@ -37,7 +37,7 @@ impl Use {
         }
     }
 
-    /// What there is instead.
+    /// The replacement.
     pub fn instead(self) -> &'static str {
         match self {
             Self::Thread => {
@@ -66,7 +66,7 @@ impl Use {
     }
 }
 
-/// What an instruction does that is refused, if it does.
+/// The refused use of an instruction, if it has one.
 pub fn of(instruction: Value, single_thread: u32) -> Option<Use> {
     match instruction.opcode() {
         Opcode::AtomicRmw | Opcode::CmpXchg => Some(Use::Atomic),
@@ -89,7 +89,7 @@ fn of_mark(name: &str) -> Option<Use> {
     }
 }
 
-/// What is the same for all threads of a block, or depends on nothing but operands.
+/// Intrinsics that are uniform in a block, or depend on nothing but operands.
 const UNIFORM: [&str; 6] = [
     "read.ptx.sreg.ntid.",
     "read.ptx.sreg.ctaid.",

@@ -34,7 +34,7 @@ pub(super) struct Ended<B> {
     skipped: Option<Box<Fault>>,
 }
 
-/// What a thread keeps for itself until it has enough for a look at what all threads share. What waits for nobody is short:
+/// A thread's own results, until it has enough for a look at the shared ones. Results that no block waits for are short:
 /// starting it costs no more than a few words that others write as well.
 pub(super) struct Tally<B> {
     /// The places of clusters that it has taken, and not begun.
@@ -127,7 +127,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
         observers.into_iter().for_each(|b| observer.merge(b));
     }
 
-    /// What is left when all threads are done: blocks behind a gap that a fault made, the fault, and the first that lanes went
+    /// The rest when all threads are done: blocks behind a gap that a fault made, the fault, and the first that lanes went
     /// on from.
     pub(in crate::exec) fn finish(self) -> (Option<Box<Fault>>, Option<Box<Fault>>) {
         let (waiting, mut skipped) = {

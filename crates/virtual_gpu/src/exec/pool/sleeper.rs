@@ -1,6 +1,6 @@
 //! A thread that sleeps until it is called.
 //!
-//! A system on which all processors have something to do wakes a thread where it fell asleep, although whoever calls it runs
+//! A system on which all processors have something to do wakes a thread where it fell asleep, although the thread that calls it runs
 //! there and goes on. On two processors, one of which ran a program of low priority, all of a launch ran on the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
