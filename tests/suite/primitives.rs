@@ -71,11 +71,15 @@ pub fn cases() -> Vec<Case> {
     cases.push(Case::new("primitives::reduce::of_an_operation_of_ones_own", |device| {
         let numbers: Vec<u32> = Random::new(9).units(100_001).iter().map(|x| x.to_bits()).collect();
         let mut product = device.upload(&[0u32])?;
-        Primitives::new(device).reduce_by::<product_of_all, _, _, _>(
-            &crate::blocks::LEVELS,
-            &device.upload(&numbers)?,
-            &mut product,
-        )?;
+        let (primitives, numbers_there) = (Primitives::new(device), device.upload(&numbers)?);
+        // SAFETY: a kernel of `reduction!` over `u32`, compiled to these levels.
+        unsafe {
+            primitives.reduce_by::<product_of_all, _, _, _>(
+                &crate::blocks::LEVELS,
+                &numbers_there,
+                &mut product,
+            )?;
+        }
         let expected = numbers.iter().fold(1u64, |product, x| product * u64::from(x % 65_521) % 65_521);
         let got = device.download(&product)?[0];
         anyhow::ensure!(u64::from(got) == expected, "{got} for {expected}");

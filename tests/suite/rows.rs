@@ -1,6 +1,7 @@
 //! Softmax and norms of rows of every length and alignment, against sums of f64.
 
 use host::data::Random;
+use host::verify::TensorOutput;
 use warpsmith_kernels::rows::{Element, Norm, log_softmax, softmax};
 use warpsmith_launch::{Bf16, Device, F16};
 
@@ -44,7 +45,7 @@ pub fn cases() -> Vec<Case> {
             refused.contains("the matrix needs 12 elements") && refused.contains("has 11"),
             "{refused}"
         );
-        let norm = Norm::layer(1e-5).weight(x.slice(..3));
+        let mut norm = Norm::layer(1e-5).weight(x.slice(..3));
         let refused = norm.apply(device, (2, 4), &x, &mut y).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("the weights needs 4 elements"), "{refused}");
         Ok(())
@@ -69,43 +70,23 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// A number that both sides can have.
-trait Number: Element + bytemuck::Zeroable + Copy {
+trait Number: Element + TensorOutput {
     /// How far a result may be from the exact one, relative to the greatest of the row.
     const ERROR: f64;
-    fn of(x: f32) -> Self;
-    fn to(self) -> f64;
 }
 impl Number for f32 {
     const ERROR: f64 = 2e-6;
-    fn of(x: f32) -> Self {
-        x
-    }
-    fn to(self) -> f64 {
-        self.into()
-    }
 }
 impl Number for F16 {
     const ERROR: f64 = 6e-4;
-    fn of(x: f32) -> Self {
-        Self(half::f16::from_f32(x))
-    }
-    fn to(self) -> f64 {
-        self.0.to_f64()
-    }
 }
 impl Number for Bf16 {
     const ERROR: f64 = 5e-3;
-    fn of(x: f32) -> Self {
-        Self(half::bf16::from_f32(x))
-    }
-    fn to(self) -> f64 {
-        self.0.to_f64()
-    }
 }
 
 /// A matrix in a buffer that begins `begin` elements before it.
 fn matrix<T: Number>(len: usize, begin: usize, seed: u64) -> Vec<T> {
-    Random::new(seed).units(begin + len).into_iter().map(|x| T::of(4.0 * x - 1.0)).collect()
+    Random::new(seed).units(begin + len).into_iter().map(|x| T::of(f64::from(4.0 * x - 1.0))).collect()
 }
 
 /// A check of one type, in buffers of which so many elements come before.
@@ -125,11 +106,11 @@ fn compare<T: Number>(
         let expected = expected(row);
         let most = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         for (col, (got, expected)) in got[row * cols..][..cols].iter().zip(&expected).enumerate() {
-            let error = (got.to() - expected).abs();
+            let error = (got.value() - expected).abs();
             anyhow::ensure!(
                 error <= T::ERROR * most,
                 "{rows} × {cols}, row {row}, column {col}: {} for {expected}",
-                got.to()
+                got.value()
             );
         }
     }
@@ -141,10 +122,10 @@ fn check_softmax<T: Number>(device: &Device, shape: (usize, usize), begin: usize
     let x: Vec<T> = matrix(len, begin, 3);
     let from = device.upload(&x)?;
     let mut to = device.upload(&vec![T::of(77.0); begin + len + 1])?;
-    let rows = |row: usize| x[begin + row * cols..][..cols].iter().map(|x| x.to());
+    let rows = |row: usize| x[begin + row * cols..][..cols].iter().map(|x| x.value());
     softmax(device, shape, from.slice(begin..), to.slice_mut(begin..))?;
     let got = device.download(&to)?;
-    anyhow::ensure!(got[begin + len].to() == 77.0, "behind the result");
+    anyhow::ensure!(got[begin + len].value() == 77.0, "behind the result");
     compare(shape, &got[begin..], |row| {
         let sum: f64 = rows(row).map(f64::exp).sum();
         rows(row).map(|x| x.exp() / sum).collect()
@@ -168,9 +149,9 @@ fn check_norm<T: Number>(device: &Device, shape: (usize, usize), begin: usize) -
 
     Norm::layer(1e-5).apply(device, shape, from.slice(begin..), to.slice_mut(begin..))?;
     let got = device.download(&to)?;
-    anyhow::ensure!(got[begin + len].to() == 77.0, "behind the result");
+    anyhow::ensure!(got[begin + len].value() == 77.0, "behind the result");
     compare(shape, &got[begin..], |row| {
-        let row: Vec<f64> = x[begin + row * cols..][..cols].iter().map(|x| x.to()).collect();
+        let row: Vec<f64> = x[begin + row * cols..][..cols].iter().map(|x| x.value()).collect();
         let centred: Vec<f64> = row.iter().map(|x| x - mean(&row)).collect();
         centred.iter().map(|x| x / (square(&centred) + 1e-5).sqrt()).collect()
     })?;
@@ -184,14 +165,16 @@ fn check_norm<T: Number>(device: &Device, shape: (usize, usize), begin: usize) -
         .residual(other.slice(begin..), sum.slice_mut(begin..))
         .apply(device, shape, from.slice(begin..), to.slice_mut(begin..))?;
     let sums = device.download(&sum)?;
-    anyhow::ensure!(sums[begin + len].to() == 77.0, "behind the sum");
+    anyhow::ensure!(sums[begin + len].value() == 77.0, "behind the sum");
     for i in begin..begin + len {
-        let exact = T::of((x[i].to() + residual[i].to()) as f32).to();
-        anyhow::ensure!(sums[i].to() == exact, "sum {i}: {} for {exact}", sums[i].to());
+        let exact = T::of(f64::from((x[i].value() + residual[i].value()) as f32)).value();
+        anyhow::ensure!(sums[i].value() == exact, "sum {i}: {} for {exact}", sums[i].value());
     }
     compare(shape, &device.download(&to)?[begin..], |row| {
-        let row: Vec<f64> = sums[begin + row * cols..][..cols].iter().map(|x| x.to()).collect();
+        let row: Vec<f64> = sums[begin + row * cols..][..cols].iter().map(|x| x.value()).collect();
         let scale = 1.0 / (square(&row) + f64::from(1e-3f32)).sqrt();
-        (0..cols).map(|col| row[col] * scale * weight[begin + col].to() + bias[begin + col].to()).collect()
+        (0..cols)
+            .map(|col| row[col] * scale * weight[begin + col].value() + bias[begin + col].value())
+            .collect()
     })
 }

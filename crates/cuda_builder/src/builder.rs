@@ -349,11 +349,16 @@ impl CudaBuilder {
         if let Some(path) = self.llvm_functions_path {
             write(path, output.functions.as_bytes())?;
         }
+        // A file that this build script wrote is newer than its start: cargo would run the script again for it.
+        let out = std::env::var_os("OUT_DIR").and_then(|out| fs::canonicalize(out).ok());
+        let watched = |file: &PathBuf| out.as_ref().is_none_or(|out| !file.starts_with(out));
         // At the very end: cargo shows all that a failed build script printed, and these would stand above the error.
-        for file in dependencies.iter().filter(|_| is_build_script()) {
-            println!("cargo:rerun-if-changed={}", file.display());
+        for file in dependencies.into_iter().filter(watched) {
+            if is_build_script() {
+                println!("cargo:rerun-if-changed={}", file.display());
+            }
+            report.files.push(file);
         }
-        report.files.extend(dependencies);
         Ok(path)
     }
 }

@@ -27,12 +27,13 @@ pub struct PlacedError {
     /// The message with its notes.
     pub text: String,
     /// The remedy, if it is known.
-    pub advice: Option<&'static str>,
+    pub advice: Option<String>,
 }
 
 impl Report {
-    /// Takes in one message of rustc.
-    pub(crate) fn note(&mut self, message: &Value) {
+    /// Takes in one message of cargo, which has one of rustc in it.
+    pub(crate) fn note(&mut self, of_cargo: &Value) {
+        let message = &of_cargo["message"];
         if message["level"] != "error" {
             return;
         }
@@ -46,7 +47,7 @@ impl Report {
         let label = text(&span["label"]).filter(|label| !label.is_empty());
         let code = text(&message["code"]["code"]);
         let first = text(&message["message"]).unwrap_or_default();
-        let advice = advice::about(code.as_deref(), &first);
+        let advice = advice::of(of_cargo);
         let lines = [Some(format!("on the GPU: {first}")), label].into_iter().flatten().chain(notes);
         self.errors.push(PlacedError {
             file: PathBuf::from(span["file_name"].as_str().unwrap_or_default()),

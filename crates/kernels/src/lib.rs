@@ -92,11 +92,18 @@ mod tests {
         let mut to = device.zeroed::<f32>(16).unwrap();
         let mut back = device.upload(&[[0.0f32; 4]; 4]).unwrap();
         let gemm = Gemm::new(&device);
-        let calls: [&mut dyn FnMut() -> Result<(), Error>; 4] = [
+        let primitives = primitives::Primitives::new(&device);
+        let calls: [&mut dyn FnMut() -> Result<(), Error>; 7] = [
             &mut || gemm.multiply(&Problem::f32((4, 4, 4)), &numbers, &numbers, &mut to).map(drop),
             &mut || transpose::transpose(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),
             &mut || structs::to_arrays(&device, 4, &structs, &mut device.zeroed::<f32>(16)?),
             &mut || structs::to_structs(&device, 4, &numbers, &mut back),
+            &mut || primitives.reduce(primitives::Sum, &numbers, &mut device.zeroed::<f32>(1)?).map(drop),
+            &mut || rows::softmax(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),
+            &mut || {
+                let mut to = device.zeroed::<f32>(16)?;
+                rows::Norm::rms(1.0).apply(&device, (4, 4), &numbers, &mut to).map(drop)
+            },
         ];
         for (number, call) in calls.into_iter().enumerate() {
             // Before the kernel, so that it cannot have ended by chance.

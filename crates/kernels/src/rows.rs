@@ -142,7 +142,7 @@ impl<'b, T: Element> Norm<'b, T> {
 
     /// Does it for each row of `from`, and returns when `to` is written.
     pub fn apply(
-        &self,
+        &mut self,
         device: &Device,
         extents: Extents,
         from: impl Into<BufferSlice<'b, T>>,
@@ -208,16 +208,12 @@ impl<T: DeviceCopy> Place for BufferSliceMut<'_, T> {
     }
 }
 
-/// A call whose buffers are as long as they must be, and the form of kernel for it.
+/// A call whose buffers are as long as they must be, with the form of kernel for it and its launch.
 struct Call {
     extents: (u32, u32),
     form: Form,
-    /// Threads of a row.
-    threads: u32,
-    is_kept: bool,
-    is_aligned: bool,
-    /// Accesses of a row.
-    accesses: usize,
+    shape: Shape,
+    why: String,
 }
 
 impl Call {
@@ -239,13 +235,12 @@ impl Call {
         }
         // A grid has 2³¹ - 1 blocks.
         let largest = i32::MAX as usize;
-        let (Ok(rows_32), Ok(cols_32), true) =
-            (u32::try_from(rows), u32::try_from(cols), rows.max(cols) <= largest)
-        else {
+        if rows.max(cols) > largest {
             return Err(Error::Rows(format!(
                 "{rows} × {cols} has more rows or columns than {largest}, the limit"
             )));
-        };
+        }
+        let extents = (rows as u32, cols as u32);
         let is_whole = cols.is_multiple_of(per_access::<T::Device>(true));
         let is_aligned =
             is_whole && needs.clone().all(|((_, buffer), _)| buffer.place().1.is_multiple_of(16));
@@ -256,34 +251,28 @@ impl Call {
         let form = <T::Device as Family>::FORMS.iter().find(fits);
         let &(form, _, threads, kept) =
             form.ok_or_else(|| Error::Rows("there is no form for them".into()))?;
-        Ok(Self {
-            extents: (rows_32, cols_32),
-            form,
-            threads: threads as u32,
-            is_kept: kept > 0,
-            is_aligned,
-            accesses,
-        })
-    }
-
-    fn plan(&self, kernel: &'static str) -> Plan {
-        let (rows, cols) = self.extents;
-        let (threads, each) = (self.threads, if self.is_aligned { "16 bytes" } else { "an element" });
-        let (blocks, block) =
-            if threads == 32 { (rows.div_ceil(WARP_BLOCK / 32), WARP_BLOCK) } else { (rows, threads) };
-        let kept = if !self.is_kept {
-            "more than a block keeps, so that it is read again"
-        } else {
-            "kept in registers"
+        let (blocks, block) = match threads as u32 {
+            32 => (extents.0.div_ceil(WARP_BLOCK / 32), WARP_BLOCK),
+            threads => (extents.0, threads),
         };
-        Plan {
-            kernel,
+        let each = if is_aligned { "16 bytes" } else { "an element" };
+        let kept = match kept {
+            0 => "more than a block keeps, so that it is read again",
+            _ => "kept in registers",
+        };
+        Ok(Self {
+            extents,
+            form,
             shape: Shape {
                 grid: [if cols == 0 { 0 } else { blocks }, 1, 1],
                 block: [block, 1, 1],
                 shared: 0,
             },
-            why: format!("{threads} threads a row: {} accesses of {each}, {kept}", self.accesses),
-        }
+            why: format!("{threads} threads a row: {accesses} accesses of {each}, {kept}"),
+        })
+    }
+
+    fn plan(&self, kernel: &'static str) -> Plan {
+        Plan { kernel, shape: self.shape, why: self.why.clone() }
     }
 }

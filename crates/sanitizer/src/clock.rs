@@ -141,7 +141,7 @@ pub struct Clocks {
     compared: Compared,
 }
 
-/// Clocks that threads release to a synchronisation object.
+/// Clocks that threads bring to a barrier.
 #[derive(Debug)]
 pub struct Meet {
     known: Known,
@@ -354,13 +354,13 @@ impl Clocks {
         }
     }
 
-    /// An empty sync_object.
+    /// A barrier that no thread has come to.
     pub fn meet(&self) -> Meet {
         let known = Known { own: vec![0; self.clocks.len()].into(), floor: 0, others: Arc::default() };
         Meet { known, last: None, acquired: None, last_acquired: None }
     }
 
-    /// The thread comes to a sync_object with what it knows. What it read before counts from here on.
+    /// The thread comes to a barrier with its clock. What it read before counts from here on.
     pub fn arrive(&mut self, thread: u32, meet: &mut Meet) {
         for pending in self.clocks[thread as usize].pending.take(true) {
             self.learn(thread, &pending);
@@ -391,7 +391,7 @@ impl Clocks {
         }
     }
 
-    /// The thread leaves a sync_object to which it came.
+    /// The thread leaves a barrier to which it came.
     #[inline]
     pub fn leave(&mut self, thread: u32, met: &Met) {
         let clock = &mut self.clocks[thread as usize];
@@ -470,9 +470,9 @@ mod tests {
     }
 
     fn meet(clocks: &mut Clocks, threads: impl Iterator<Item = u32> + Clone) {
-        let mut sync_object = clocks.meet();
-        threads.clone().for_each(|thread| clocks.arrive(thread, &mut sync_object));
-        let met = sync_object.over();
+        let mut meet = clocks.meet();
+        threads.clone().for_each(|thread| clocks.arrive(thread, &mut meet));
+        let met = meet.over();
         threads.for_each(|thread| clocks.leave(thread, &met));
     }
 

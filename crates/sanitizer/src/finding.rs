@@ -10,7 +10,7 @@ use virtual_gpu::{Location, SourceFrame};
 
 use crate::checks::Check;
 use crate::cure::Cure;
-use crate::kind::{Conflict, Kind, Severity};
+use crate::kind::{Conflict, Decides, Kind, Severity};
 use crate::names::readable;
 use crate::origin::HostSite;
 
@@ -271,13 +271,24 @@ impl Finding {
         if discriminant(&self.kind) != discriminant(&other.kind) || self.kernel != other.kernel {
             return false;
         }
+        if let (Kind::InvalidAccess(access), Kind::InvalidAccess(other)) = (&self.kind, &other.kind)
+            && access.why != other.why
+        {
+            return false;
+        }
+        // Only lines join kernels that the source names alike, as instances of a template.
+        let has_lines = |finding: &Self| {
+            !finding.sites.is_empty() && finding.sites.iter().all(|site| site.place().is_some())
+        };
+        if self.symbol != other.symbol && !(has_lines(self) && has_lines(other)) {
+            return false;
+        }
         let (mine, others) = (self.lines(), other.lines());
         let one_object = || match (&self.object, &other.object) {
             (Some(object), Some(other)) => object.is(other),
             (object, other) => object.is_none() == other.is_none(),
         };
         match (&self.kind, &other.kind) {
-            (Kind::InvalidAccess(access), Kind::InvalidAccess(other)) if access.why != other.why => false,
             (Kind::Race { .. }, _) => {
                 let known = || mine.iter().chain(self.also.iter().flatten());
                 let meets = || known().any(|line| others.contains(line));
@@ -331,6 +342,8 @@ pub(crate) struct Key {
     kind: Discriminant<Kind>,
     /// Of a race.
     how: Option<(Conflict, Cure)>,
+    /// Of an undefined value.
+    decides: Option<Decides>,
     /// Instructions concerned.
     pcs: [u32; 2],
 }
@@ -338,12 +351,16 @@ pub(crate) struct Key {
 impl Key {
     /// Of a kind, whatever its numbers.
     pub fn of(kind: &Kind, pcs: [u32; 2]) -> Self {
-        Key { kind: discriminant(kind), how: None, pcs }
+        let decides = match kind {
+            Kind::Undefined { decides } => Some(*decides),
+            _ => None,
+        };
+        Key { kind: discriminant(kind), how: None, decides, pcs }
     }
 
     pub fn of_race(how: Conflict, cure: Cure, mut pcs: [u32; 2]) -> Self {
         pcs.sort_unstable();
-        Key { kind: discriminant(&Kind::Race { how }), how: Some((how, cure)), pcs }
+        Key { how: Some((how, cure)), ..Key::of(&Kind::Race { how }, pcs) }
     }
 }
 

@@ -159,7 +159,8 @@ impl BlockInit {
         }
         warp.reads.extend_from_slice(reads);
         warp.reads_of = at.pc;
-        let origin = warp.origin(reads.iter().map(|register| register.slot), here);
+        let undefined_here = |slot: &u32| warp.of(*slot) & at.lanes != 0;
+        let origin = warp.origin(reads.iter().map(|register| register.slot).filter(undefined_here), here);
         let operation = self.code.operation(at.pc);
         match operation {
             // These tell what they do, and which register is an address: see the implementation of `Undefined`.
@@ -326,7 +327,8 @@ impl BlockInit {
                 let decides = |r: &&Register| {
                     r.bytes != 0 && (atomic || access.kind == AccessKind::Load || !data(r.slot))
                 };
-                warp.reads.iter().filter(decides).map(|register| register.slot)
+                let undefined_here = |slot: &u32| warp.of(*slot) & access.lanes != 0;
+                warp.reads.iter().filter(decides).map(|register| register.slot).filter(undefined_here)
             };
             let used = deciding().fold(0, |all, slot| all | warp.of(slot));
             if used & access.lanes != 0 {

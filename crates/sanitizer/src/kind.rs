@@ -154,7 +154,9 @@ pub struct WorkRace {
 impl WorkRace {
     /// Whether both tell of the same kinds of work, on whichever streams.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        let sides = |race: &Self| race.sides.clone().map(|side| (side.what, side.writes));
+        fn sides(race: &WorkRace) -> [(&Work, bool); 2] {
+            race.sides.each_ref().map(|side| (&side.what, side.writes))
+        }
         (self.between, self.why) == (other.between, other.why) && sides(self) == sides(other)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use virtual_gpu::observer::{At, LaunchInfo};
@@ -31,6 +32,8 @@ pub(crate) struct Launched {
     volatile: Mutex<HashMap<u32, bool>>,
     /// By block and warp: lanes whose latest fence, release or acquire is of block scope.
     narrow: Mutex<HashMap<(u32, u32), u32>>,
+    /// Whether there was any: most launches have none.
+    has_narrow: AtomicBool,
     /// Whether a loop repeats a place.
     repeated: Mutex<HashMap<u32, bool>>,
 }
@@ -52,6 +55,7 @@ impl Launched {
             shared: launch.shared.clone(),
             volatile: Mutex::default(),
             narrow: Mutex::default(),
+            has_narrow: AtomicBool::new(false),
             repeated: Mutex::default(),
         }
     }
@@ -80,6 +84,11 @@ impl Launched {
 
     /// Lanes execute a fence, or an access that orders others.
     pub fn fenced(&self, block: u32, at: At, wide: bool) {
+        // A warp sees its own earlier fences.
+        if wide && !self.has_narrow.load(Ordering::Relaxed) {
+            return;
+        }
+        self.has_narrow.store(true, Ordering::Relaxed);
         let mut narrow = self.narrow.lock().unwrap_or_else(PoisonError::into_inner);
         if !wide {
             *narrow.entry((block, at.warp)).or_default() |= at.lanes;

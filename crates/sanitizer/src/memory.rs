@@ -178,6 +178,11 @@ pub(crate) fn of_fault(fault: &Fault, checks: Checks, kernel: &str, objects: &Ob
 
 /// A fault's kind, and the thread's action; `None` if the program is not to blame.
 fn described(fault: &Fault, objects: &Objects) -> Option<Finding> {
+    let invalid = |why, access: &str, address: &u64, bytes: u32, nearby| {
+        let (access, address) = (access.to_owned(), *address);
+        Kind::InvalidAccess(InvalidAccess { why, access, address, bytes, nearby, ..InvalidAccess::default() })
+    };
+    let of = |cause| Kind::Fault { cause, said: fault.kind.to_string() };
     let (what, kind) = match &fault.kind {
         FaultKind::IllegalAddress { access, address, bytes, nearby } => {
             // It names the freed allocation that the address lies in instead of what is near it and alive.
@@ -189,32 +194,26 @@ fn described(fault: &Fault, objects: &Objects) -> Option<Finding> {
                 ),
                 None => (Invalid::OutOfBounds, nearby.clone()),
             };
-            (Action::Access, invalid(why, access, *address, *bytes, nearby))
+            (Action::Access, invalid(why, access, address, *bytes, nearby))
         }
         FaultKind::MisalignedAddress { access, address, bytes } => {
-            (Action::Access, invalid(Invalid::Misaligned, access, *address, *bytes, String::new()))
+            (Action::Access, invalid(Invalid::Misaligned, access, address, *bytes, String::new()))
         }
         FaultKind::WriteToConstant { address } => {
-            (Action::Write, invalid(Invalid::ReadOnly, "", *address, 0, String::new()))
+            (Action::Write, invalid(Invalid::ReadOnly, "", address, 0, String::new()))
         }
-        other => {
-            let said = other.to_string();
-            let (what, cause) = match other {
-                FaultKind::HeapMisuse { .. } => (Action::Free, Cause::Heap),
-                FaultKind::StackOverflow { .. } => (Action::Call, Cause::Stack),
-                FaultKind::InvalidPc(_) => (Action::Jump, Cause::Jump),
-                FaultKind::Assert(_) | FaultKind::Trap | FaultKind::Breakpoint => (Action::Trap, Cause::Trap),
-                FaultKind::IllegalInstruction(_) => (Action::Instruction, Cause::Instruction),
-                FaultKind::IllegalSync(_) => {
-                    return at_fault(fault, Action::Instruction, Kind::InvalidSync { said });
-                }
-                FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => {
-                    return at_fault(fault, Action::Wait, Kind::Stuck { said });
-                }
-                _ => return None,
-            };
-            (what, Kind::Fault { cause, said })
+        FaultKind::HeapMisuse { .. } => (Action::Free, of(Cause::Heap)),
+        FaultKind::StackOverflow { .. } => (Action::Call, of(Cause::Stack)),
+        FaultKind::InvalidPc(_) => (Action::Jump, of(Cause::Jump)),
+        FaultKind::Assert(_) | FaultKind::Trap | FaultKind::Breakpoint => (Action::Trap, of(Cause::Trap)),
+        FaultKind::IllegalInstruction(_) => (Action::Instruction, of(Cause::Instruction)),
+        FaultKind::IllegalSync(_) => {
+            (Action::Instruction, Kind::InvalidSync { said: fault.kind.to_string() })
         }
+        FaultKind::Deadlock(_) | FaultKind::Timeout { .. } => {
+            (Action::Wait, Kind::Stuck { said: fault.kind.to_string() })
+        }
+        _ => return None,
     };
     let object = match &fault.kind {
         FaultKind::IllegalAddress { access, address, bytes, .. }
@@ -226,21 +225,11 @@ fn described(fault: &Fault, objects: &Objects) -> Option<Finding> {
         _ => None,
     };
     let object = object.filter(|object| object.size.is_some());
-    at_fault(fault, what, kind).map(|finding| Finding { object, ..finding })
-}
-
-fn invalid(why: Invalid, access: &str, address: u64, bytes: u32, nearby: String) -> Kind {
-    let (skipped, ended_after) = (false, None);
-    let access = access.to_owned();
-    Kind::InvalidAccess(InvalidAccess { why, access, address, bytes, nearby, skipped, ended_after })
+    let sites = vec![Site::new(what, fault.block, fault.thread, fault.location.clone())];
+    Some(Finding { object, sites, ..Finding::new(kind) })
 }
 
 /// A fault's access begins with its space.
 fn is_global(access: &str) -> bool {
     access.split(' ').next() == Some("global")
-}
-
-fn at_fault(fault: &Fault, what: Action, kind: Kind) -> Option<Finding> {
-    let site = Site::new(what, fault.block, fault.thread, fault.location.clone());
-    Some(Finding { sites: vec![site], ..Finding::new(kind) })
 }

@@ -2,6 +2,7 @@
 //! field set in a byte that was never written) which of their bits are.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -151,8 +152,8 @@ impl Written {
                 self.parts.retain(|at, _| !(address..end).contains(at));
             }
             // What a store leaves undefined is told of behind this.
-            self.left.retain(|at, _| !(address..end).contains(&(at * 64)));
-            self.origins.retain(|at, _| !(address..end).contains(&(at * 4)));
+            forget(&mut self.left, address.div_ceil(64)..end.div_ceil(64));
+            forget(&mut self.origins, address.div_ceil(4)..end.div_ceil(4));
         }
         let mut at = address;
         while at < end {
@@ -224,6 +225,8 @@ impl Written {
         const MOST: usize = 1 << 16;
         if self.origins.len() < MOST {
             self.origins.insert(address / 4, origin);
+        } else {
+            self.origins.remove(&(address / 4));
         }
     }
 
@@ -342,6 +345,17 @@ impl Written {
             at = stop;
         }
         None
+    }
+}
+
+/// Removes the entries of a range of keys.
+fn forget<V>(entries: &mut Numbered<V>, keys: Range<u64>) {
+    if keys.end.saturating_sub(keys.start) <= entries.len() as u64 {
+        keys.for_each(|key| {
+            entries.remove(&key);
+        });
+    } else {
+        entries.retain(|key, _| !keys.contains(key));
     }
 }
 

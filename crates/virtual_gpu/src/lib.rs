@@ -52,5 +52,4 @@ pub use job::{Job, Watch};
 pub use launch::{Dim3, Launch};
 pub use module::{Global, Kernel, Module, SharedArray};
 pub use observer::{BlockObserver, LaunchObserver};
-pub use ptx::Opcode;
 pub use quota::Quota;

@@ -22,8 +22,12 @@ pub fn build(levels: &[NvvmArch]) -> Result<(), String> {
         }
     }
     let roots = package.roots();
-    let found = roots.iter().map(|root| (root, modules::find(&root.source)));
-    let crates: Vec<_> = found.filter(|(_, device)| !device.files.is_empty()).collect();
+    let found: Vec<_> = roots.iter().map(|root| (root, modules::find(&root.source))).collect();
+    // A root may stand elsewhere.
+    for file in found.iter().flat_map(|(_, device)| &device.read) {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+    let crates: Vec<_> = found.into_iter().filter(|(_, device)| !device.files.is_empty()).collect();
     let compiled: Vec<Result<String, String>> = std::thread::scope(|scope| {
         let compile = |(root, device)| {
             let (package, out) = (&package, &out);
@@ -33,7 +37,6 @@ pub fn build(levels: &[NvvmArch]) -> Result<(), String> {
         started.into_iter().map(|one| one.join().expect("compiling does not panic")).collect()
     });
     let index = compiled.into_iter().collect::<Result<String, String>>()?;
-    fs::create_dir_all(&out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
     write(&out.join("index"), &index)
 }
 
@@ -75,6 +78,8 @@ impl DeviceCrate<'_> {
                     write(&errors, &self.errors(&folder, &report, &error.to_string()))?;
                     return Ok(self.index(&[], Some(&errors)));
                 }
+                // The build script has the compiler in it.
+                report.files.extend(env::current_exe().ok());
                 write(&stamp, &Stamp::of(content, &report.files).text())?;
             }
         }
@@ -93,8 +98,7 @@ impl DeviceCrate<'_> {
             text.hash(&mut content);
             write(path, text)
         };
-        let mut library = PathBuf::new();
-        for (number, (file, text)) in self.device.files.iter().enumerate() {
+        for (file, text) in &self.device.files {
             let relative = file.strip_prefix(&self.package.folder).map_err(|_| {
                 format!(
                     "{} has a device module, and lies outside of its package {}",
@@ -102,21 +106,16 @@ impl DeviceCrate<'_> {
                     self.package.folder.display()
                 )
             })?;
-            if number == 0 {
-                library = relative.to_owned();
-                put(&folder.join(relative), &without_std(text))?;
-            } else {
-                put(&folder.join(relative), text)?;
-            }
+            put(&folder.join(relative), text)?;
         }
-        put(&folder.join("Cargo.toml"), &self.package.manifest(self.root, &library, &self.device.named))?;
-        if let Some(lock) = self.package.lock() {
+        put(&folder.join("Cargo.toml"), &self.package.manifest(self.root, &self.device.named))?;
+        if let Some(lock) = &self.package.lock {
             // Cargo writes its own version, so it is compared with what was copied.
             let copied = folder.join("copied.lock");
-            let is_new = fs::read_to_string(&copied).map_or(true, |known| known != lock);
-            put(&copied, &lock)?;
+            let is_new = fs::read_to_string(&copied).map_or(true, |known| known != *lock);
+            put(&copied, lock)?;
             if is_new {
-                write(&folder.join("Cargo.lock"), &lock)?;
+                write(&folder.join("Cargo.lock"), lock)?;
             }
         }
         Ok(content.finish())
@@ -157,6 +156,7 @@ impl DeviceCrate<'_> {
             let is_name = NAMES.contains(&error.code.as_str());
             let advice = error
                 .advice
+                .as_deref()
                 .or(is_name.then_some(OUTSIDE))
                 .map_or(String::new(), |advice| format!("\nhelp: {advice}"));
             let text = (error.text.clone() + &advice).replace('\n', "\r");
@@ -174,17 +174,6 @@ impl DeviceCrate<'_> {
 const NAMES: [&str; 8] = ["E0405", "E0412", "E0422", "E0423", "E0425", "E0432", "E0433", "E0463"];
 const OUTSIDE: &str = "on the GPU a device module is a crate by itself, and what stands outside of it is not there: move what it needs into \
                        the module, or name the crate that has it in the `[dependencies]` of Cargo.toml";
-
-/// The root of a crate that is one for the device: it says so in the blanks of its first line.
-fn without_std(text: &str) -> String {
-    const ATTRIBUTE: &str = "#![no_std]";
-    match text.get(..ATTRIBUTE.len()) {
-        Some(begin) if begin.bytes().all(|byte| byte == b' ') => {
-            ATTRIBUTE.to_owned() + &text[ATTRIBUTE.len()..]
-        }
-        _ => format!("{ATTRIBUTE} {text}"),
-    }
-}
 
 /// Inputs of the PTX: the crate's content, and each file with its time.
 struct Stamp {

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// The device's part of a crate.
 #[derive(Debug, Default)]
 pub struct Device {
+    /// All files read, with or without device modules.
+    pub read: Vec<PathBuf>,
     /// Its files, the root first, with what is left of them.
     pub files: Vec<(PathBuf, String)>,
     /// The lines of files that belong to a device module.
@@ -50,6 +52,7 @@ impl Device {
     /// Reads a file of a module; whether it is needed on the device.
     fn file(&mut self, file: &Path, scope: &Scope) -> bool {
         let Ok(text) = fs::read_to_string(file) else { return false };
+        self.read.push(file.to_owned());
         // Most files have neither; a file below a device module is needed as it is.
         if scope.ptx.is_none() && !text.contains("device") && !text.contains("mod ") {
             return false;
@@ -96,8 +99,15 @@ impl Device {
     fn items(&mut self, source: &mut Source<'_>, tokens: &[Token], scope: &Scope) -> bool {
         let (mut needed, mut start) = (false, 0);
         for (at, token) in tokens.iter().enumerate() {
-            let is_end = matches!(token.kind, Kind::Sign(b';') | Kind::Group(b'{', _));
-            if !is_end {
+            let is_inner_attribute = matches!(
+                &tokens[start..=at],
+                [
+                    Token { kind: Kind::Sign(b'#'), .. },
+                    Token { kind: Kind::Sign(b'!'), .. },
+                    Token { kind: Kind::Group(b'[', _), .. }
+                ]
+            );
+            if !is_inner_attribute && !matches!(token.kind, Kind::Sign(b';') | Kind::Group(b'{', _)) {
                 continue;
             }
             needed |= self.item(source, &tokens[start..=at], scope);
@@ -293,6 +303,13 @@ mod tests {
             (device.parts[0].lines, device.parts[0].ptx.as_str()),
             ((4, 6), "crate::__warpsmith_ptx_k")
         );
+    }
+
+    #[test]
+    fn a_module_behind_inner_attributes_is_found() {
+        let (device, left) =
+            left(&[("main.rs", "#![allow(dead_code)]\n#[device]\nmod k { }\nfn main() {}\n")]);
+        assert_eq!((device.read.len(), left[0].trim()), (1, "mod k { }"));
     }
 
     #[test]

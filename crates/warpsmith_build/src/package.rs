@@ -1,7 +1,7 @@
 //! The package of the build script, as cargo knows it: its roots, its dependencies, and the patches of its workspace.
 
 use serde_json::{Map, Value as Json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,10 @@ use std::process::Command;
 pub struct Package {
     json: Json,
     pub folder: PathBuf,
-    workspace: PathBuf,
+    /// Cargo's lock file of the workspace, whose versions the device crates have.
+    pub lock: Option<String>,
+    /// The patches of the workspace, as a part of a manifest.
+    patches: String,
 }
 
 /// A binary, a library, an example, a test or a bench.
@@ -42,7 +45,9 @@ impl Package {
         let json = packages.into_iter().find(is_own).cloned();
         let json = json.ok_or_else(|| format!("cargo metadata does not name {}", manifest.display()))?;
         let workspace = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
-        Ok(Self { json, folder, workspace })
+        let lock = fs::read_to_string(workspace.join("Cargo.lock")).ok();
+        let patches = patches(&workspace).map_or(String::new(), |patches| format!("[patch]\n{patches}"));
+        Ok(Self { json, folder, lock, patches })
     }
 
     pub fn roots(&self) -> Vec<Root> {
@@ -56,23 +61,23 @@ impl Package {
         roots.filter(|root| root.kind != "custom-build").collect()
     }
 
-    /// Cargo's lock file of the workspace, whose versions the device crates have.
-    pub fn lock(&self) -> Option<String> {
-        fs::read_to_string(self.workspace.join("Cargo.lock")).ok()
-    }
-
     /// The manifest of a device crate of this package, with those of its dependencies that the crate names.
-    pub fn manifest(&self, root: &Root, library: &Path, named: &BTreeSet<String>) -> String {
+    pub fn manifest(&self, root: &Root, named: &BTreeSet<String>) -> String {
         let own = |key: &str| inline(&self.json[key]);
-        let mut dependencies = String::new();
+        let mut dependencies = BTreeMap::new();
         for dependency in self.json["dependencies"].as_array().into_iter().flatten() {
             let name = dependency["rename"].as_str().or(dependency["name"].as_str()).unwrap_or_default();
             let is_named = dependency["name"] == "warpsmith" || named.contains(&name.replace('-', "_"));
             // Those of a platform are for the host's.
-            if dependency["kind"] != "build" && dependency["target"].is_null() && is_named {
-                dependencies += &format!("{} = {}\n", quoted(name), inline(&entry(dependency)));
+            let is_of_device = dependency["kind"] != "build" && dependency["target"].is_null() && is_named;
+            // A crate may also be one for tests alone, with more features.
+            if is_of_device && (dependency["kind"].is_null() || !dependencies.contains_key(name)) {
+                dependencies.insert(name, inline(&entry(dependency)));
             }
         }
+        let lines = dependencies.iter().map(|(name, entry)| format!("{} = {entry}\n", quoted(name)));
+        let dependencies: String = lines.collect();
+        let library = root.source.strip_prefix(&self.folder).unwrap_or(&root.source);
         // What kernels without `unsafe` are compared by: their package, its version, their module.
         format!(
             "[package]\nname = {}\nversion = {}\nedition = {}\nbuild = false\n\n[lib]\nname = {}\npath = {}\n\n\
@@ -83,7 +88,7 @@ impl Package {
             quoted(&root.name),
             quoted(&library.display().to_string()),
             self.features(),
-            self.patches().map_or(String::new(), |patches| format!("[patch]\n{patches}")),
+            self.patches,
         )
     }
 
@@ -99,21 +104,21 @@ impl Package {
         let declared: String = names().map(|name| format!("{} = []\n", quoted(name))).collect();
         format!("default = [{}]\n{declared}", on.join(", "))
     }
+}
 
-    /// The patches of the workspace, with whole paths.
-    fn patches(&self) -> Option<String> {
-        let manifest = fs::read_to_string(self.workspace.join("Cargo.toml")).ok()?;
-        let manifest: toml::Table = manifest.parse().ok()?;
-        let mut patches = serde_json::to_value(manifest.get("patch")?).ok()?;
-        let sources = patches.as_object_mut()?.values_mut().filter_map(Json::as_object_mut);
-        for patch in sources.flat_map(|source| source.values_mut()) {
-            if let Some(path) = patch["path"].as_str() {
-                patch["path"] = self.workspace.join(path).display().to_string().into();
-            }
+/// The patches of a workspace, with whole paths.
+fn patches(workspace: &Path) -> Option<String> {
+    let manifest = fs::read_to_string(workspace.join("Cargo.toml")).ok()?;
+    let manifest: toml::Table = manifest.parse().ok()?;
+    let mut patches = serde_json::to_value(manifest.get("patch")?).ok()?;
+    let sources = patches.as_object_mut()?.values_mut().filter_map(Json::as_object_mut);
+    for patch in sources.flat_map(|source| source.values_mut()) {
+        if let Some(path) = patch["path"].as_str() {
+            patch["path"] = workspace.join(path).display().to_string().into();
         }
-        let lines = patches.as_object()?.iter();
-        Some(lines.map(|(source, patches)| format!("{} = {}\n", quoted(source), inline(patches))).collect())
     }
+    let lines = patches.as_object()?.iter();
+    Some(lines.map(|(source, patches)| format!("{} = {}\n", quoted(source), inline(patches))).collect())
 }
 
 /// A dependency as a manifest has it.

@@ -278,12 +278,11 @@ enum Form {
 impl Form {
     /// Its files, with what [`Dependencies`] fills in.
     fn files(self) -> Vec<(&'static str, &'static str)> {
-        let of_form: &[&[_]] = match self {
-            Self::OnePackage => &[&ONE_PACKAGE],
-            Self::TwoPackages => &[&TWO_PACKAGES, &BLOCKWISE],
-            Self::Raw => &[&TWO_PACKAGES, &RAW],
-        };
-        [&COMMON].into_iter().flatten().chain(of_form.iter().copied().flatten()).copied().collect()
+        match self {
+            Self::OnePackage => [&COMMON[..], &ONE_PACKAGE].concat(),
+            Self::TwoPackages => [&COMMON[..], &TWO_PACKAGES, &BLOCKWISE].concat(),
+            Self::Raw => [&COMMON[..], &TWO_PACKAGES, &RAW].concat(),
+        }
     }
 }
 
@@ -356,9 +355,12 @@ fn package_name(folder: &Path) -> String {
     let is_taken = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
     let name: String = name.unwrap_or_default().replace(' ', "-").chars().filter(is_taken).collect();
     let name = name.trim_matches('-');
-    // A digit begins no name, and a crate is not called as one that it depends on.
-    let is_free =
-        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name != "warpsmith" && name != "test";
+    // Crates that it depends on, and folders of cargo.
+    const TAKEN: [&str; 8] =
+        ["blockwise", "build", "cuda_std", "deps", "examples", "incremental", "test", "warpsmith"];
+    // A digit begins no name.
+    let is_free = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !TAKEN.contains(&name.replace('-', "_").as_str());
     if is_free { name.to_owned() } else { format!("kernels-{name}").trim_end_matches('-').to_owned() }
 }
 

@@ -32,8 +32,11 @@ pub enum Form {
 }
 
 /// The kernels for rows of a type, by form.
+///
+/// # Safety
+/// The kernels are this file's, and the forms are as they were compiled.
 #[cfg(feature = "host")]
-pub trait Family: Real {
+pub unsafe trait Family: Real {
     /// The forms, the best one first: whether rows are aligned to 16 bytes, the threads of a row, the accesses that each keeps.
     const FORMS: &'static [(Form, bool, usize, usize)];
 
@@ -46,12 +49,12 @@ pub trait Family: Real {
 macro_rules! kernels {
     ($($element:ty, $suffix:ident, $few:literal, $large:literal;)*) => { pastey::paste! {
         $( kernels! { @element $element:
-            Warp true, 256, 32, $few, 2, [<softmax_warp_ $suffix>] [<norm_warp_ $suffix>];
-            Block true, 256, 256, $few, 16, [<softmax_block_ $suffix>] [<norm_block_ $suffix>];
-            Large true, $large, $large, 8, 64, [<softmax_large_ $suffix>] [<norm_large_ $suffix>];
-            Again true, 512, 512, 0, 32, [<softmax_again_ $suffix>] [<norm_again_ $suffix>];
-            WarpAny false, 256, 32, 8, 2, [<softmax_warp_any_ $suffix>] [<norm_warp_any_ $suffix>];
-            AgainAny false, 512, 512, 0, 32, [<softmax_again_any_ $suffix>] [<norm_again_any_ $suffix>];
+            Warp true, 256, 32, $few, [<softmax_warp_ $suffix>] [<norm_warp_ $suffix>];
+            Block true, 256, 256, $few, [<softmax_block_ $suffix>] [<norm_block_ $suffix>];
+            Large true, $large, $large, 8, [<softmax_large_ $suffix>] [<norm_large_ $suffix>];
+            Again true, 512, 512, 0, [<softmax_again_ $suffix>] [<norm_again_ $suffix>];
+            WarpAny false, 256, 32, 8, [<softmax_warp_any_ $suffix>] [<norm_warp_any_ $suffix>];
+            AgainAny false, 512, 512, 0, [<softmax_again_any_ $suffix>] [<norm_again_any_ $suffix>];
         } )*
         listed! { $(
             [<softmax_warp_ $suffix>] [<softmax_block_ $suffix>] [<softmax_large_ $suffix>] [<softmax_again_ $suffix>]
@@ -60,8 +63,7 @@ macro_rules! kernels {
             [<norm_warp_any_ $suffix>] [<norm_again_any_ $suffix>]
         )* }
     } };
-    (@element $element:ty: $($form:ident $aligned:literal, $block:literal, $threads:literal, $kept:literal, $shared:literal,
-        $softmax:ident $norm:ident;)*) => {
+    (@element $element:ty: $($form:ident $aligned:literal, $block:literal, $threads:literal, $kept:literal, $softmax:ident $norm:ident;)*) => {
         $(
             #[doc = concat!("Softmax of rows of `", stringify!($element), "`, ", $threads, " threads a row.")]
             ///
@@ -71,7 +73,7 @@ macro_rules! kernels {
             #[kernel]
             #[block_dim($block)]
             pub unsafe fn $softmax(rows: u32, cols: u32, is_logarithm: u32, from: *const $element, to: *mut $element) {
-                let of_warps = shared_array![f32; $shared];
+                let of_warps = shared_array![f32; 2 * $threads / 32];
                 // SAFETY: as the contract says.
                 unsafe {
                     softmax::<$element, { per_access::<$element>($aligned) }, $threads, $kept>(
@@ -94,7 +96,7 @@ macro_rules! kernels {
                 bias: *const $element,
                 to: *mut $element,
             ) {
-                let of_warps = shared_array![f32; $shared];
+                let of_warps = shared_array![f32; 2 * $threads / 32];
                 // SAFETY: as the contract says.
                 unsafe {
                     norm::<$element, { per_access::<$element>($aligned) }, $threads, $kept>(
@@ -102,8 +104,9 @@ macro_rules! kernels {
                 }
             }
         )*
+        // SAFETY: the kernels above, each with its own form.
         #[cfg(feature = "host")]
-        impl Family for $element {
+        unsafe impl Family for $element {
             const FORMS: &'static [(Form, bool, usize, usize)] = &[$((Form::$form, $aligned, $threads, $kept)),*];
 
             fn softmax<R>(form: Form, user: impl UseKernel<softmax::Signature<Self>, R>) -> R {

@@ -3,66 +3,40 @@
 use core::mem::{MaybeUninit, size_of};
 
 use cuda_std::thread;
-use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_up, warp_shuffle_xor};
+use cuda_std::warp::warp_shuffle_xor;
 
-/// The value with each of its words replaced.
+/// The value of the lane whose number differs in the bits of `mask`, word by word.
+///
+/// # Safety
+/// All lanes of the warp come by, and a value has no padding.
 #[inline(always)]
-fn by_words<V: Copy>(value: V, replace: impl Fn(u32) -> u32) -> V {
+unsafe fn exchange<V: Copy>(value: V, mask: u32) -> V {
     const {
         assert!(size_of::<V>().is_multiple_of(4), "a value is whole words of 4 bytes");
     }
-    let mut replaced = MaybeUninit::<V>::uninit();
-    // SAFETY: the value has this number of words, none of them padding, as `Operation` asks.
+    let mut other = MaybeUninit::<V>::uninit();
+    // SAFETY: the value has this number of words, each of them initialised, and all lanes come by.
     unsafe {
-        let (from, to) = ((&raw const value).cast::<u32>(), replaced.as_mut_ptr().cast::<u32>());
+        let (from, to) = ((&raw const value).cast::<u32>(), other.as_mut_ptr().cast::<u32>());
         for word in 0..size_of::<V>() / 4 {
             cuda_std::unroll!(full);
-            to.add(word).write_unaligned(replace(from.add(word).read_unaligned()));
+            to.add(word)
+                .write_unaligned(warp_shuffle_xor(u32::MAX, from.add(word).read_unaligned(), mask, 32).0);
         }
-        replaced.assume_init()
+        other.assume_init()
     }
-}
-
-/// The value of the lane whose number differs in the bits of `mask`.
-///
-/// # Safety
-/// All lanes of the warp come by.
-#[inline(always)]
-pub unsafe fn exchange<V: Copy>(value: V, mask: u32) -> V {
-    // SAFETY: the caller's promise.
-    by_words(value, |word| unsafe { warp_shuffle_xor(u32::MAX, word, mask, 32).0 })
-}
-
-/// The value of the lane `distance` before this one; the first lanes keep their own.
-///
-/// # Safety
-/// All lanes of the warp come by.
-#[inline(always)]
-pub unsafe fn before<V: Copy>(value: V, distance: u32) -> V {
-    // SAFETY: the caller's promise.
-    by_words(value, |word| unsafe { warp_shuffle_up(u32::MAX, word, distance, 32).0 })
-}
-
-/// The value of one lane.
-///
-/// # Safety
-/// All lanes of the warp come by.
-#[inline(always)]
-pub unsafe fn of_lane<V: Copy>(value: V, lane: u32) -> V {
-    // SAFETY: the caller's promise.
-    by_words(value, |word| unsafe { warp_shuffle_idx(u32::MAX, word, lane, 32).0 })
 }
 
 /// This thread's lane.
 #[inline(always)]
-pub fn lane() -> u32 {
+fn lane() -> u32 {
     thread::thread_idx_x() % 32
 }
 
 /// The value of all lanes' values: the same for each, if the operation is commutative.
 ///
 /// # Safety
-/// All lanes of the warp come by.
+/// All lanes of the warp come by, and a value has no padding.
 #[inline(always)]
 pub unsafe fn reduce_warp<V: Copy>(mut value: V, combine: impl Fn(V, V) -> V) -> V {
     for bit in 0..5 {
@@ -73,18 +47,24 @@ pub unsafe fn reduce_warp<V: Copy>(mut value: V, combine: impl Fn(V, V) -> V) ->
     value
 }
 
-/// The value of all threads' values, for each of a line of `WARPS` warps.
+/// The value of all threads' values, for each of a line of `THREADS` threads.
 ///
 /// # Safety
-/// All threads of the block come by; `of_warps` is shared memory for `WARPS` values, which no thread reads or writes before all
+/// All threads of the block come by, and a value has no padding; `of_warps` is shared memory for a value of each warp, which no thread reads or writes before all
 /// have come, and which none writes after it before the next barrier.
 #[inline(always)]
-pub unsafe fn reduce_block<V: Copy, const WARPS: usize>(
+pub unsafe fn reduce_block<V: Copy, const THREADS: usize>(
     of_warps: *mut V,
     value: V,
     combine: impl Fn(V, V) -> V,
 ) -> V {
-    const { assert!(WARPS.is_power_of_two() && WARPS <= 32, "each warp combines all warps' values by shuffles") }
+    const {
+        let warps = THREADS / 32;
+        assert!(
+            warps * 32 == THREADS && warps.is_power_of_two() && warps <= 32,
+            "shuffles combine all warps' values"
+        );
+    }
     // SAFETY: the caller's promise; each warp has a place of its own, and a barrier parts writing from reading.
     unsafe {
         let value = reduce_warp(value, &combine);
@@ -92,8 +72,8 @@ pub unsafe fn reduce_block<V: Copy, const WARPS: usize>(
             *of_warps.add(thread::thread_idx_x() as usize / 32) = value;
         }
         thread::sync_threads();
-        let mut all = *of_warps.add(lane() as usize % WARPS);
-        let mut mask = WARPS as u32 / 2;
+        let mut all = *of_warps.add(lane() as usize % (THREADS / 32));
+        let mut mask = THREADS as u32 / 64;
         while mask > 0 {
             cuda_std::unroll!(full);
             all = combine(all, exchange(all, mask));

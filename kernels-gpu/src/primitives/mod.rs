@@ -1,7 +1,7 @@
-//! Reductions, scans, selections, histograms and sorts: one pass over memory each, by any operation that is a type.
+//! Reductions, by any operation that is a type.
 //!
 //! A kernel is written once, here, for all elements and operations; [`base::primitives`](crate::base::primitives) has those for
-//! every device, and a kernel crate of one's own makes more with the macros [`reduction!`](crate::reduction).
+//! every device, and a kernel crate of one's own makes more with the macro [`reduction!`](crate::reduction).
 //!
 //! | verb | what a block does | how blocks meet |
 //! | --- | --- | --- |

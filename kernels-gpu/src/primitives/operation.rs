@@ -23,10 +23,10 @@ pub trait Operation<T>: 'static {
 /// The sum: integers wrap, f16 and bf16 are added as f32.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
-/// The least element. NaN only if there is nothing else.
+/// The least element. NaN is passed over: of NaN alone, as of nothing, it is the identity.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
-/// The greatest element. NaN only if there is nothing else.
+/// The greatest element. NaN is passed over: of NaN alone, as of nothing, it is the identity.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 /// The least element and its index, the first of equal ones. NaN is never found.

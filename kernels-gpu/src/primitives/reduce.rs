@@ -1,7 +1,7 @@
 //! Reductions in one launch.
 //!
-//! A block of 512 threads walks over the elements in strides of the grid, four loads of 16 bytes a thread in flight: with four
-//! blocks on a multiprocessor 128 KiB, where a copy needs 36. What it found goes to the block's place in a scratch buffer. The
+//! A block of 512 threads walks over the elements in strides of the grid, four loads of 16 bytes a thread in flight, two of 16-bit
+//! elements: with four blocks on a multiprocessor 128 or 64 KiB, where a copy needs 36. What it found goes to the block's place in a scratch buffer. The
 //! last block to arrive, by a ticket, combines all of them in order: the result is the same each time on one chip.
 
 use core::mem::size_of;
@@ -132,7 +132,7 @@ pub unsafe fn reduce<T: Copy, O: Operation<T>>(
         if block == blocks - 1 && behind < from.len() {
             walk.element(behind);
         }
-        let of_block = reduce_block::<_, WARPS>(of_warps, walk.found, O::combine);
+        let of_block = reduce_block::<_, { BLOCK as usize }>(of_warps, walk.found, O::combine);
         if thread == 0 {
             *parts.add(block) = of_block;
             *is_last =
@@ -148,7 +148,7 @@ pub unsafe fn reduce<T: Copy, O: Operation<T>>(
             found = O::combine(found, *parts.add(part));
             part += BLOCK as usize;
         }
-        let all = reduce_block::<_, WARPS>(of_warps, found, O::combine);
+        let all = reduce_block::<_, { BLOCK as usize }>(of_warps, found, O::combine);
         if thread == 0 {
             *to = all;
             *ticket = 0;

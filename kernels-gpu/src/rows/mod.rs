@@ -151,12 +151,10 @@ impl<T: Real, const PER: usize, const THREADS: usize, const KEPT: usize> Row<T, 
     pub unsafe fn reduce(&self, value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
         // SAFETY: the caller's promise.
         unsafe {
-            match THREADS {
-                32 => reduce_warp(value, combine),
-                256 => reduce_block::<_, 8>(self.of_warps, value, combine),
-                512 => reduce_block::<_, 16>(self.of_warps, value, combine),
-                1024 => reduce_block::<_, 32>(self.of_warps, value, combine),
-                _ => unreachable!(),
+            if THREADS == 32 {
+                reduce_warp(value, combine)
+            } else {
+                reduce_block::<_, THREADS>(self.of_warps, value, combine)
             }
         }
     }

@@ -16,8 +16,18 @@ const NO_STD: &str = "\
 Device crates have no `std`: the same names are in `core` and `alloc` (`extern crate alloc;`), the methods of floats in \
 `cuda_std::GpuFloat`. What the host alone uses stands behind `#[cfg(not(target_os = \"cuda\"))]`";
 
-/// The advice for a message of rustc, if there is any.
-pub fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
+/// The advice for a message of cargo with one of rustc in it, if there is any.
+pub fn of(message: &Value) -> Option<String> {
+    let inner = &message["message"];
+    let (code, text) = (inner["code"]["code"].as_str(), inner["message"].as_str().unwrap_or_default());
+    match library(message) {
+        Some(library) => misses_std(code, text).then(|| about_library(library)),
+        None => about(code, text).map(str::to_owned).or_else(|| about_versions(inner)),
+    }
+}
+
+/// The advice for a message about the user's own code.
+fn about(code: Option<&str>, message: &str) -> Option<&'static str> {
     if message.starts_with("symbol `warpsmith.") && message.ends_with("is already defined") {
         return Some(
             "Two kernels have the same name. The host finds a kernel by its function's name alone, without the modules around \
@@ -137,13 +147,7 @@ impl Collected {
             return self.shown;
         }
         self.shown = true;
-        let code = inner["code"]["code"].as_str();
-        let advice = if let Some(library) = library(message) {
-            misses_std(code, text).then(|| about_library(library))
-        } else {
-            about(code, text).map(str::to_owned).or_else(|| about_versions(inner))
-        };
-        self.advice.extend(advice);
+        self.advice.extend(of(message));
         true
     }
 

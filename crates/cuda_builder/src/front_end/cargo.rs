@@ -185,7 +185,7 @@ fn read_message(line: &str, advice: &mut Collected, report: &mut Report) -> Opti
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     match message["reason"].as_str()? {
         "compiler-message" => {
-            report.note(&message["message"]);
+            report.note(&message);
             if advice.note(&message) {
                 eprint!("{}", message["message"]["rendered"].as_str()?);
             }

@@ -25,11 +25,15 @@ impl Primitives<'_> {
         O: Operation<T::Device, Value = V>,
     {
         let _ = operation;
-        self.reduce_by::<<T::Device as Reduced<O>>::Kernel, _, _, _>(&LEVELS, from, to)
+        // SAFETY: `Reduced` has the library's own kernel of the operation, and `LEVELS` are what it was compiled to.
+        unsafe { self.reduce_by::<<T::Device as Reduced<O>>::Kernel, _, _, _>(&LEVELS, from, to) }
     }
 
-    /// The same by a kernel of one's own crate, made with [`reduction!`](kernels_gpu::reduction) and compiled to these levels.
-    pub fn reduce_by<'b, K, D, T, V>(
+    /// The same by a kernel of one's own crate, made with [`reduction!`](kernels_gpu::reduction).
+    ///
+    /// # Safety
+    /// `K` is a kernel of that macro, `levels` are what its crate was compiled to, and the operation's values have no padding.
+    pub unsafe fn reduce_by<'b, K, D, T, V>(
         &self,
         levels: &Levels,
         from: impl Into<BufferSlice<'b, T>>,
@@ -42,7 +46,7 @@ impl Primitives<'_> {
         V: DeviceCopy + 'static,
     {
         let (from, mut to) = (from.into(), to.into());
-        // SAFETY: both are borrowed until the device has been waited for.
+        // SAFETY: both are borrowed until the device has been waited for; the rest is the caller's promise.
         finished(self.device, unsafe {
             self.reduce_async::<K, D, T, V>(levels, from.as_cust(), to.as_cust_mut())
         })
@@ -51,7 +55,7 @@ impl Primitives<'_> {
     /// [`reduce_by`](Self::reduce_by) of `cust`'s buffers, put on the device's stream.
     ///
     /// # Safety
-    /// Until the stream has done it, both stay where they are, and nothing else writes `from` or reaches `to`.
+    /// As of [`reduce_by`](Self::reduce_by), and until the stream has done it, both stay where they are, and nothing else writes `from` or reaches `to`.
     pub unsafe fn reduce_async<K, D, T, V>(
         &self,
         levels: &Levels,

@@ -65,12 +65,12 @@ pub fn touch(
                 for (i, register) in access.registers.iter().enumerate() {
                     let to = address.wrapping_add(i as u64 * wide);
                     let missing = register.map_or(0, |register| warp.bits(register, lane));
+                    for byte in 0..width {
+                        written.set_bits(to.wrapping_add(byte.into()), (missing >> (8 * byte)) as u8);
+                    }
                     if missing != 0 {
                         let slots = register.map(|register| register.slot);
                         written.came_from(to, warp.origin(slots, here));
-                    }
-                    for byte in 0..width {
-                        written.set_bits(to.wrapping_add(byte.into()), (missing >> (8 * byte)) as u8);
                     }
                 }
             }
@@ -107,15 +107,20 @@ fn exchange(
         for (i, stored) in access.registers.iter().enumerate() {
             let address = access.addresses[lane as usize].wrapping_add(i as u64 * u64::from(width));
             let old = written.missing_bits(address, width);
+            let olds_origin = written.origin(address, here.of_memory(access.space, address, lane));
             let new = stored.map_or(0, |register| warp.bits(register, lane));
             for byte in 0..width {
                 written.set_bits(address.wrapping_add(byte.into()), (new >> (8 * byte)) as u8);
+            }
+            if new != 0 {
+                let slots = stored.map(|register| register.slot);
+                written.came_from(address, warp.origin(slots, here));
             }
             if let Some(Some(register)) = loaded.next() {
                 warp.set(register.slot, 1 << lane, 0);
                 warp.set_bits(register, lane, old);
                 if old != 0 {
-                    warp.came_from(register.slot, Some(here.of_memory(access.space, address, lane)));
+                    warp.came_from(register.slot, Some(olds_origin));
                 }
             }
         }

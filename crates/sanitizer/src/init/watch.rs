@@ -3,7 +3,7 @@
 use virtual_gpu::observer::{Access, AsyncEvent, At, Carrier, Entered, MemorySpace, Operands, Register};
 
 use super::{BlockInit, Origin, Unwritten};
-use crate::finding::{Action, Finding};
+use crate::finding::{Action, Finding, Key};
 use crate::kind::{Decides, Kind};
 use crate::reached::Reached;
 use crate::report::Reporter;
@@ -18,7 +18,12 @@ pub enum Whence {
 impl Reporter {
     /// An undefined value decides something for these lanes.
     pub fn undefined(&mut self, at: At, whence: Whence, decides: Decides, lanes: u32) {
-        self.note_at(at.pc, Kind::Undefined { decides }, |reporter, finding| {
+        let kind = Kind::Undefined { decides };
+        let origin = match &whence {
+            Whence::Read(origin) => origin.pc,
+            Whence::Memory(..) => at.pc,
+        };
+        self.note(Key::of(&kind, [at.pc, origin]), |reporter| {
             let mut sites = vec![reporter.here(Action::Use, At { lanes, ..at })];
             let (pc, memory) = match whence {
                 Whence::Memory(space, address) => (at.pc, Some((space, address))),
@@ -33,7 +38,7 @@ impl Reporter {
                 }
             };
             let object = memory.map(|(space, address)| reporter.accessed(pc, space, address));
-            Finding { object, sites, ..finding }
+            Finding { object, sites, ..Finding::new(kind) }
         });
     }
 }

@@ -45,9 +45,9 @@ fn touch_with(
 }
 
 fn meet(clocks: &mut Clocks, threads: impl Iterator<Item = u32> + Clone) {
-    let mut sync_object = clocks.meet();
-    threads.clone().for_each(|thread| clocks.arrive(thread, &mut sync_object));
-    let met = sync_object.over();
+    let mut meet = clocks.meet();
+    threads.clone().for_each(|thread| clocks.arrive(thread, &mut meet));
+    let met = meet.over();
     threads.for_each(|thread| clocks.leave(thread, &met));
 }
 

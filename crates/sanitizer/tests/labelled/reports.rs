@@ -263,6 +263,23 @@ fn an_undefined_value_names_the_read_that_brought_it_once_for_all_its_uses() {
 }
 
 #[test]
+fn an_undefined_value_keeps_its_origin_in_memory() {
+    let stored = [
+        "st.shared.u32 [%r2+4], %r5;\n.loc 1 9 3\nld.shared.u32 %r6, [%r2+4];",
+        "st.global.u32 [%rd1+4], %r5;\n.loc 1 9 3\nld.global.u32 %r6, [%rd1+4];",
+    ];
+    for way in stored {
+        let body = format!(
+            ".loc 1 7 3\nadd.u32 %r5, %r7, 1;\n.loc 1 8 3\n{way}\n.loc 1 10 3\nsetp.ne.u32 %p1, %r6, 0;\n@%p1 bra end;\nend:"
+        );
+        let findings = found(&body, Launch::new(1, 1));
+        let finding = findings.iter().find(|finding| finding.sites.len() == 2);
+        let origin = finding.map(|finding| (finding.sites[1].what, finding.sites[1].frames[0].line));
+        assert_eq!(origin, Some((Action::UnsetRegister, 7)), "{findings:#?}");
+    }
+}
+
+#[test]
 fn a_variable_without_a_value_is_told_from_memory() {
     let body = ".loc 1 7 3\nadd.u32 %r5, %r7, 1;\n.loc 1 8 3\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra end;\nend:";
     let finding = one(found(body, Launch::new(1, 32)));

@@ -7,8 +7,11 @@ use crate::primitives::operation::Operation;
 use crate::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Sum};
 
 /// An operation that there is a kernel of.
+///
+/// # Safety
+/// The kernel is one of [`reduction!`](crate::reduction) by this operation, compiled with this crate.
 #[cfg(feature = "host")]
-pub trait Reduced<O: Operation<Self>>: Copy + 'static {
+pub unsafe trait Reduced<O: Operation<Self>>: Copy + 'static {
     /// The kernel.
     type Kernel: cuda_std::Kernel<Signature = crate::primitives::reduce::Signature<Self, O::Value>> + 'static;
 }
@@ -32,8 +35,9 @@ macro_rules! kernels {
             #[doc = concat!("`", stringify!($operation), "` of all elements: one launch, whatever their number.")]
             $name: $element as $value, by $operation;
         }
+        // SAFETY: the kernel above.
         #[cfg(feature = "host")]
-        impl Reduced<$operation> for $element {
+        unsafe impl Reduced<$operation> for $element {
             type Kernel = $name;
         }
     )*};
