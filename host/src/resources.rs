@@ -10,7 +10,7 @@ use gpu_model::Capability;
 use gpu_model::profile::LaunchProfile;
 use rayon::prelude::*;
 use serde::Serialize;
-use warpsmith_launch::{Description, Device, ErrorContext};
+use warpsmith_launch::{Description, Device, ErrorContext, alone};
 
 use crate::modules::LEVELS;
 use crate::programs;
@@ -35,7 +35,7 @@ impl Resources {
             Ok(registers) => (Some(registers), format!("ptxas for sm_{}", capability.number())),
             Err(reason) => (None, reason),
         };
-        let uses_dynamic_shared = names_dynamic_shared(ptx, kernel.name());
+        let uses_dynamic_shared = names_dynamic_shared(&alone(ptx, kernel.name()));
         Self { registers, registers_from, static_shared: kernel.static_shared(), uses_dynamic_shared }
     }
 
@@ -75,28 +75,18 @@ impl Resources {
             }
         };
         let uses_dynamic_shared =
-            LEVELS.of(name).is_some_and(|level| names_dynamic_shared(&level.alone(name), name));
+            LEVELS.of(name).is_some_and(|level| names_dynamic_shared(&level.alone(name)));
         Ok(Self { registers, registers_from, static_shared, uses_dynamic_shared })
     }
 }
 
-/// Whether a kernel, or a function beside it, names the module's dynamic shared memory: an array whose extent is left open.
-fn names_dynamic_shared(ptx: &str, kernel: &str) -> bool {
+/// Whether a module's code names its dynamic shared memory: an array whose extent the module leaves open.
+fn names_dynamic_shared(ptx: &str) -> bool {
     let open = |line: &&str| line.starts_with(".extern .shared") && line.trim_end().ends_with("[];");
     let arrays = ptx.lines().filter(open).filter_map(|line| line.split_whitespace().last());
     arrays.map(|array| array.trim_end_matches("[];")).any(|array| {
-        let mut inside_another = false;
-        ptx.lines().any(|line| {
-            if let Some((_, entry)) = line.split_once(".entry ") {
-                inside_another = entry.trim_end().trim_end_matches(['(', ')']) != kernel;
-            }
-            let names = !inside_another
-                && !line.starts_with(".extern")
-                && !line.starts_with("//")
-                && line.contains(array);
-            inside_another &= line != "}";
-            names
-        })
+        let mut others = ptx.lines().filter(|line| !line.starts_with(".extern") && !line.starts_with("//"));
+        others.any(|line| line.contains(array))
     })
 }
 
@@ -184,11 +174,12 @@ ptxas info    : Used 40 registers, used 1 barriers, 2048 bytes smem";
     fn dynamic_shared_memory_shows_in_the_code_that_names_it() {
         for (kernel, uses) in [("matmul_dynamic", true), ("matmul_tiled_16", false), ("vecadd", false)] {
             let level = LEVELS.of(kernel).unwrap();
-            assert_eq!(names_dynamic_shared(&level.alone(kernel), kernel), uses, "{kernel}");
+            assert_eq!(names_dynamic_shared(&level.alone(kernel)), uses, "{kernel}");
         }
         let both = ".extern .shared .align 4 .b8 open[];\n.visible .entry plain()\n{\nret;\n}\n\
-                    .visible .entry dynamic(\n.param .u64 a\n)\n{\nmov.u32 %r1, open;\n}\n";
-        assert!(!names_dynamic_shared(both, "plain") && names_dynamic_shared(both, "dynamic"));
+                    .visible .entry dynamic(.param .u64 a)\n{\n{\n}\nmov.u32 %r1, open;\n}\n";
+        let of = |kernel| names_dynamic_shared(&alone(both, kernel));
+        assert!(!of("plain") && of("dynamic"));
     }
 
     #[test]

@@ -29,26 +29,18 @@ pub const CHUNKS: u32 = 1 << 16;
 /// The distance of the 18 chunks in a recording: zero is in the first, NaN in the last.
 pub const SAMPLE: u32 = 3855;
 
-/// Which chunks: the first, how far each lies from the one before, and how many.
+/// Chunks from the first on: their distance and number.
 #[derive(Clone, Copy)]
 pub struct Chunks {
-    pub first: u32,
     pub stride: u32,
     pub count: u32,
 }
 
 /// The hashes of chunks as a device computes them.
 pub fn hashes(device: &mut dyn Device, function: &str, chunks: Chunks) -> anyhow::Result<Vec<u32>> {
-    let Chunks { first, stride, count } = chunks;
-    let input = [first.to_le_bytes(), stride.to_le_bytes()].concat();
-    let sums = device.run(&ptx(function), count, &input, 8 * count as usize)?;
-    // The low words of 64-bit sums.
-    Ok(sums
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|sum| u32::from_le_bytes([sum[0], sum[1], sum[2], sum[3]]))
-        .collect())
+    let Chunks { stride, count } = chunks;
+    let sums = device.run(&ptx(function), count, &stride.to_le_bytes(), 8 * count as usize)?;
+    Ok(sums.as_chunks::<8>().0.iter().map(|sum| u64::from_le_bytes(*sum) as u32).collect())
 }
 
 /// A block for each chunk: adds to its sum a mix (splitmix64) of each input in the high word and the result in the low one.
@@ -67,10 +59,9 @@ fn ptx(function: &str) -> String {
     .reg .b64 %inputs, %outputs, %at, %sum, %z, %s;
     ld.param.u64 %inputs, [inputs];
     ld.param.u64 %outputs, [outputs];
-    ld.global.u32 %chunk, [%inputs];
-    ld.global.u32 %stride, [%inputs + 4];
+    ld.global.u32 %stride, [%inputs];
     mov.u32 %block, %ctaid.x;
-    mad.lo.u32 %chunk, %block, %stride, %chunk;
+    mul.lo.u32 %chunk, %block, %stride;
     shl.b32 %chunk, %chunk, 16;
     mov.u32 %x, %tid.x;
     add.u32 %x, %x, %chunk;

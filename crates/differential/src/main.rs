@@ -77,7 +77,7 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Command::Complete { library, output } => {
             let mut driver = Driver::open(&library)?;
-            let all = Chunks { first: 0, stride: 1, count: CHUNKS };
+            let all = Chunks { stride: 1, count: CHUNKS };
             let mut lines = String::new();
             for function in FUNCTIONS {
                 lines += &Kept::of(&complete::hashes(&mut driver, function, all)?).line(function);

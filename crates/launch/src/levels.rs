@@ -94,20 +94,24 @@ impl Level {
 
     /// The module with this entry alone, so that the driver need not compile the others to launch one kernel.
     pub fn alone(&self, kernel: &str) -> String {
-        let mut alone = String::new();
-        let mut rest = self.ptx;
-        while let Some(start) = rest.find(ENTRY) {
-            let (before, entry) = rest.split_at(start);
-            let (entry, after) = entry.split_at(end_of_body(entry));
-            let name = entry[ENTRY.len()..].split('(').next().unwrap_or_default();
-            alone.push_str(before);
-            if name.trim() == kernel {
-                alone.push_str(entry);
-            }
-            rest = after;
-        }
-        alone + rest
+        alone(self.ptx, kernel)
     }
+}
+
+/// A module with one of its entries alone.
+pub fn alone(ptx: &str, kernel: &str) -> String {
+    let (mut alone, mut rest) = (String::new(), ptx);
+    while let Some(start) = rest.find(ENTRY) {
+        let (before, entry) = rest.split_at(start);
+        let (entry, after) = entry.split_at(end_of_body(entry));
+        let name = entry[ENTRY.len()..].split('(').next().unwrap_or_default();
+        alone.push_str(before);
+        if name.trim() == kernel {
+            alone.push_str(entry);
+        }
+        rest = after;
+    }
+    alone + rest
 }
 
 /// The modules of one crate, lowest level first: a kernel is in one of them, and all devices that the crate supports admit the

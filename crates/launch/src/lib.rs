@@ -85,7 +85,7 @@ pub use embedded::Launchable;
 pub use error::{Error, ErrorContext};
 pub use float16::{Bf16, F16};
 pub use launcher::{Launcher, Shape};
-pub use levels::{Entry, Level, Levels};
+pub use levels::{Entry, Level, Levels, alone};
 pub use limits::Limits;
 pub use matrix::DeviceMatrix;
 pub use modules::Module;

@@ -172,9 +172,6 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
             line.counters.global_load += *counted;
             profile.counters.global_load += *counted;
         }
-        for (&pc, accesses) in &tally.local_accesses {
-            lines.entry(line_of(code, pc)).or_default().local_accesses += accesses;
-        }
         for site in &tally.sites {
             if let Count::NotCounted(what, count) = site.count {
                 *others.entry(what).or_default() += count;
@@ -197,6 +194,7 @@ fn sum(profile: &mut LaunchProfile, code: &Code, tallies: &[Tally]) {
         }
         let pc = pc as u32;
         let line = lines.entry(line_of(code, pc)).or_default();
+        line.local_accesses += tallies.iter().map(|tally| tally.local_accesses[pc as usize]).sum::<u64>();
         line.warp_instructions += times;
         line.lane_instructions += lanes;
         profile.warp_instructions += times;

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::cost::{BYTES_A_CLOCK, LOCAL_SECTORS, SECTOR};
+use super::cost::{LOCAL_SECTORS, cache_clocks};
 use super::{InstructionCounts, Ranked, Rates, SharedCounters, Strides, Unit};
 
 /// Fetches of a byte by a block from which they are a waste.
@@ -69,7 +69,7 @@ impl Ranked {
         // One lane starts a bulk copy, which keeps the memory busy and not the schedulers.
         let is_alone = self.line.work.active_lanes().is_some_and(|lanes| lanes < ALONE);
         if is_alone && self.share >= ALONE_SHARE && self.cost.unit == Unit::Issue {
-            wastes.push((self.line.work.warp_instructions as f64 / rates.schedulers, Advice::OneLane));
+            wastes.push((rates.issue_clocks(self.line.work.warp_instructions), Advice::OneLane));
         }
         wastes.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let mut advice: Vec<Advice> = wastes.into_iter().map(|(_, advice)| advice).collect();
@@ -89,7 +89,6 @@ impl InstructionCounts {
     /// Wastes, each with the clocks of its unit that a cure may save.
     fn wastes(&self, rates: &Rates) -> Vec<(f64, Advice)> {
         let counters = &self.counters;
-        let cached = |sectors: f64| sectors * SECTOR / BYTES_A_CLOCK;
         let mut wastes = Vec::new();
         for (access, shared) in [("loads", counters.shared_load), ("stores", counters.shared_store)] {
             if shared.bank_conflicts > 0 {
@@ -105,28 +104,28 @@ impl InstructionCounts {
         for (access, global) in [("loads", counters.global_load), ("stores", counters.global_store)] {
             if let Some(used) = global.efficiency().filter(|_| global.excess_sectors() > 0) {
                 let advice = Advice::PartSectors { access, used, strides: self.global_strides };
-                wastes.push((cached(global.excess_sectors() as f64), advice));
+                wastes.push((cache_clocks(global.excess_sectors() as f64), advice));
             }
         }
         let atomic = counters.global_atomic;
         if atomic.excess_sectors() > atomic.requests {
             let sectors = atomic.sectors as f64 / atomic.requests as f64;
-            wastes.push((cached(atomic.excess_sectors() as f64), Advice::GlobalAtomics { sectors }));
+            wastes.push((cache_clocks(atomic.excess_sectors() as f64), Advice::GlobalAtomics { sectors }));
         }
         if let Some(fetches) = self.refetched() {
             let saved = counters.global_read().sectors as f64 * (1.0 - 1.0 / fetches);
-            wastes.push((cached(saved), Advice::Refetched { fetches }));
+            wastes.push((cache_clocks(saved), Advice::Refetched { fetches }));
         }
         if let Some(loads) = self.shared_operands() {
             let saved = counters.shared_load.wavefronts as f64 * (1.0 - 1.0 / (2.0 * loads));
             wastes.push((saved, Advice::SharedOperands { loads }));
         }
         if let Some(lanes) = self.divergence() {
-            let saved = self.warp_instructions as f64 * (1.0 - lanes / 32.0) / rates.schedulers;
+            let saved = rates.issue_clocks(self.warp_instructions) * (1.0 - lanes / 32.0);
             wastes.push((saved, Advice::Diverged { lanes }));
         }
         if self.local_accesses > 0 {
-            let saved = cached((LOCAL_SECTORS * self.local_accesses) as f64);
+            let saved = cache_clocks((LOCAL_SECTORS * self.local_accesses) as f64);
             wastes.push((saved, Advice::LocalMemory { accesses: self.local_accesses }));
         }
         wastes

@@ -42,16 +42,16 @@ impl Unit {
 /// Rates of one multiprocessor, per clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    pub(super) schedulers: f64,
+    schedulers: f64,
     memory_bytes: f64,
     /// By arithmetic on tensor cores.
     tensor: [f64; 5],
 }
 
 /// Bytes that shared memory and the first cache hand out in a clock.
-pub(super) const BYTES_A_CLOCK: f64 = 128.0;
+const BYTES_A_CLOCK: f64 = 128.0;
 
-pub(super) const SECTOR: f64 = 32.0;
+const SECTOR: f64 = 32.0;
 
 /// Sectors of an access to local memory: four bytes a lane.
 pub(super) const LOCAL_SECTORS: u64 = 4;
@@ -77,6 +77,16 @@ impl Rates {
             tensor: TENSOR.map(tensor),
         }
     }
+
+    /// Clocks of the schedulers for instructions.
+    pub(super) fn issue_clocks(&self, instructions: u64) -> f64 {
+        instructions as f64 / self.schedulers
+    }
+}
+
+/// Clocks of the first cache for sectors.
+pub(super) fn cache_clocks(sectors: f64) -> f64 {
+    sectors * SECTOR / BYTES_A_CLOCK
 }
 
 /// The clocks that a line takes of its busiest unit, in sum over the multiprocessors.
@@ -103,9 +113,9 @@ impl InstructionCounts {
         let products = [tensor.f16, tensor.tf32, tensor.f64, tensor.f8, tensor.s8];
         let products = products.iter().zip(rates.tensor).map(|(&operations, rate)| operations as f64 / rate);
         [
-            (Unit::Issue, self.warp_instructions as f64 / rates.schedulers),
+            (Unit::Issue, rates.issue_clocks(self.warp_instructions)),
             (Unit::Shared, counters.shared().wavefronts as f64),
-            (Unit::Cache, cached as f64 * SECTOR / BYTES_A_CLOCK),
+            (Unit::Cache, cache_clocks(cached as f64)),
             (Unit::Memory, moved / rates.memory_bytes),
             (Unit::Tensor, products.sum()),
         ]

@@ -22,9 +22,8 @@ pub(crate) struct Block<O> {
     pub warps: Vec<Warp>,
     pub shared: Vec<Line>,
     pub observer: Option<O>,
-    /// Operations that its warps have executed, and those of them that the launch has counted.
+    /// Operations that its warps have executed.
     pub executed: u64,
-    pub counted: u64,
     life: Life,
     /// Warps that have exited.
     finished: u32,
@@ -65,7 +64,6 @@ impl<O: BlockObserver> Block<O> {
             shared: Vec::new(),
             observer: None,
             executed: 0,
-            counted: 0,
             life: Life::Ended { reusable: false },
             finished: 0,
             next: 0,
@@ -92,7 +90,7 @@ impl<O: BlockObserver> Block<O> {
             self.state.awaited = 0;
         }
         self.state.skipped = None;
-        (self.executed, self.counted) = (0, 0);
+        self.executed = 0;
         self.finished = 0;
         self.next = 0;
         let schedule = Schedule::of(launch.gpu.options().seed);

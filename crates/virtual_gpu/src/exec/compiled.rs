@@ -7,7 +7,7 @@ use std::cell::Cell;
 use super::block_state::BlockState;
 use super::context::{Compiles, Cx, LaunchContext, SharedMemory};
 use super::interpreter::{Raised, barrier_id};
-use super::resume::{Resume, WarpState, in_halves, is_plain};
+use super::resume::{Resume, WarpState, in_halves};
 use super::scheduler::{SLICE, SliceEnd};
 use super::warp::Warp;
 use crate::counting::{LOG, Logged, Numbers};
@@ -330,19 +330,18 @@ fn sites(variants: &[Option<EntryVariant<'_>>]) -> usize {
 
 /// Cache: how a slice ends at `pc`, while all warps agree.
 struct EndCache {
+    /// `u32::MAX` where warps may come to different barriers.
     pc: u32,
     end: Option<SliceEnd>,
-    /// Warps may come to different barriers there.
-    differs: bool,
 }
 
 impl EndCache {
-    const NOTHING: EndCache = EndCache { pc: u32::MAX, end: None, differs: false };
+    const NOTHING: EndCache = EndCache { pc: u32::MAX, end: None };
 
     /// How the slice of a warp ends where code has left it; `None` if it does not.
     #[inline(always)]
     fn end(&mut self, launch: &LaunchContext<'_>, resume: &Resume) -> Option<SliceEnd> {
-        if self.pc != resume.pc || self.differs {
+        if self.pc != resume.pc {
             *self = Self::of(launch, resume);
         }
         self.end
@@ -355,7 +354,7 @@ impl EndCache {
         let end = match &op.kind {
             _ if op.guard.slot != NONE => None,
             OpKind::Return | OpKind::Exit => Some(SliceEnd::Exit),
-            OpKind::Barrier(barrier) if is_plain(launch, pc) => {
+            OpKind::Barrier(barrier) if barrier.is_plain() => {
                 let any = Variant { counted: false, converged: false };
                 differs =
                     Function::new(launch.code, launch.kernel.function, any).constant(barrier.id, 1).is_none();
@@ -364,6 +363,6 @@ impl EndCache {
             }
             _ => None,
         };
-        EndCache { pc, end, differs }
+        EndCache { pc: if differs { u32::MAX } else { pc }, end }
     }
 }

@@ -279,10 +279,9 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
             if self.is_suspicious() {
                 block.state.watch.get_or_insert_default();
             }
-            let (before, progress) = (block.counted, block.state.progress);
+            let (before, progress) = (block.executed, block.state.progress);
             let stop = block.run(self.context, (shared, state, device), entry, slice)?;
-            block.counted = block.executed;
-            let steps = block.counted - before;
+            let steps = block.executed - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
                 tally.instructions += steps;
                 if tally.instructions >= BLOCK_SLICE {

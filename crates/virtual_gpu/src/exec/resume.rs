@@ -79,7 +79,8 @@ impl Resume {
             _ if !compiled => (WarpState::Irregular, 0, 0),
             [Group { frame: 0, wait: Wait::Nothing, pc, mask, .. }] => (WarpState::Ready, pc, mask),
             [Group { frame: 0, wait: Wait::Barrier(id), pc, mask, .. }]
-                if warp.arrived == Some(id) && is_plain(launch, pc) =>
+                if warp.arrived == Some(id)
+                    && matches!(&launch.code.ops[pc as usize].kind, OpKind::Barrier(op) if op.is_plain()) =>
             {
                 (WarpState::AtBarrier(id), pc, mask)
             }
@@ -103,12 +104,4 @@ impl Resume {
 /// Whether the threads of half a warp are always neighbours in one row of the block.
 pub(super) fn in_halves([x, y, z]: [u32; 3]) -> bool {
     x.is_multiple_of(16) || y == 1 && z == 1
-}
-
-/// Whether an operation is a barrier of all threads of the block that only waits.
-pub(super) fn is_plain(launch: &LaunchContext<'_>, pc: u32) -> bool {
-    match &launch.code.ops[pc as usize].kind {
-        OpKind::Barrier(op) => op.kind == BarrierKind::Sync && op.threads == NONE && op.predicate == NONE,
-        _ => false,
-    }
 }

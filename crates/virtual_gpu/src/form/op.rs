@@ -180,6 +180,13 @@ pub(crate) struct BarrierOp {
     pub invert: bool,
 }
 
+impl BarrierOp {
+    /// Whether it is for all threads of the block and only waits.
+    pub fn is_plain(&self) -> bool {
+        self.kind == BarrierKind::Sync && self.threads == NONE && self.predicate == NONE
+    }
+}
+
 /// The function of an instruction with a member mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CollectiveKind {

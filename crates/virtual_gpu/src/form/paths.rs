@@ -98,8 +98,8 @@ impl Code {
             _ => None,
         };
         let inside = (function.start..function.end).contains(&last);
-        let after = |pc: &u32| !inside || last <= function.start || self.reaches(last, *pc);
-        (function.start..function.end).filter(after).find_map(leaves)
+        let after = |pc: u32| !inside || last <= function.start || self.reaches(last, pc);
+        (function.start..function.end).find_map(|pc| leaves(pc).filter(|_| after(pc)))
     }
 
     /// Whether nothing but jumps lies between two operations, and the first of them that the source has.

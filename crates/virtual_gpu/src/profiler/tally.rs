@@ -37,7 +37,7 @@ pub(super) struct Tally {
     pub executed: Vec<[u64; 2]>,
     pub memory_instructions: BySpace,
     /// Accesses to local memory, by program counter.
-    pub local_accesses: HashMap<u32, u64>,
+    pub local_accesses: Vec<u64>,
     /// Index into `sites`, plus one; 0 is none.
     site_of: Vec<u32>,
     pub sites: Vec<Site>,
@@ -78,6 +78,7 @@ impl Tally {
     pub fn new(code: &Code) -> Self {
         Tally {
             executed: vec![[0; 2]; code.len()],
+            local_accesses: vec![0; code.len()],
             site_of: vec![0; code.len()],
             line_of: vec![0; code.len()],
             ..Self::default()
@@ -156,7 +157,7 @@ impl Tally {
         if matches!(access.space, MemorySpace::Const | MemorySpace::Local | MemorySpace::Param) {
             *reached(&mut self.memory_instructions, access.space) += 1;
             if access.space == MemorySpace::Local {
-                *self.local_accesses.entry(pc).or_default() += 1;
+                self.local_accesses[pc as usize] += 1;
             }
             return;
         }

@@ -147,7 +147,7 @@ fn by_file<'a>(lines: impl Iterator<Item = &'a LineProfile>) -> BTreeMap<&'a str
 
 /// Pairs of the same line, before and after: those of a longest common subsequence by text, which an edit elsewhere in the file
 /// does not disturb; by number where a side has no text.
-fn pairs(before: &[Counted], after: &[Counted]) -> Vec<(Option<usize>, Option<usize>)> {
+fn pairs<'c, 'a>(before: &'c [Counted<'a>], after: &'c [Counted<'a>]) -> Vec<[Option<&'c Counted<'a>>; 2]> {
     let has_texts = [before, after].iter().all(|side| side.iter().any(|line| !line.text.is_empty()));
     let same = |b: usize, a: usize| match has_texts {
         true => before[b].text == after[a].text,
@@ -157,20 +157,22 @@ fn pairs(before: &[Counted], after: &[Counted]) -> Vec<(Option<usize>, Option<us
     let mut longest = vec![vec![0u32; after.len() + 1]; before.len() + 1];
     for b in (0..before.len()).rev() {
         for a in (0..after.len()).rev() {
-            let skipped = longest[b + 1][a].max(longest[b][a + 1]);
-            longest[b][a] = if same(b, a) { skipped.max(longest[b + 1][a + 1] + 1) } else { skipped };
+            longest[b][a] = match same(b, a) {
+                true => longest[b + 1][a + 1] + 1,
+                false => longest[b + 1][a].max(longest[b][a + 1]),
+            };
         }
     }
     let (mut b, mut a, mut pairs) = (0, 0, Vec::new());
     while b < before.len() || a < after.len() {
-        if b < before.len() && a < after.len() && same(b, a) && longest[b][a] == longest[b + 1][a + 1] + 1 {
-            pairs.push((Some(b), Some(a)));
+        if b < before.len() && a < after.len() && same(b, a) {
+            pairs.push([Some(&before[b]), Some(&after[a])]);
             (b, a) = (b + 1, a + 1);
         } else if a == after.len() || (b < before.len() && longest[b + 1][a] >= longest[b][a + 1]) {
-            pairs.push((Some(b), None));
+            pairs.push([Some(&before[b]), None]);
             b += 1;
         } else {
-            pairs.push((None, Some(a)));
+            pairs.push([None, Some(&after[a])]);
             a += 1;
         }
     }
@@ -190,9 +192,9 @@ fn changes<'a>(
     for file in files {
         let (before, after) =
             (before.get(file).map_or(&[][..], Vec::as_slice), after.get(file).map_or(&[][..], Vec::as_slice));
-        for (b, a) in pairs(before, after) {
-            let line = a.map_or_else(|| b.map_or(0, |b| before[b].line), |a| after[a].line);
-            let (before, after) = (b.map(|b| before[b].work), a.map(|a| after[a].work));
+        for [before, after] in pairs(before, after) {
+            let line = after.or(before).map_or(0, |counted| counted.line);
+            let (before, after) = (before.map(|line| line.work), after.map(|line| line.work));
             let difference = cost(after) - cost(before);
             changes.push(Change { file: file.to_owned(), line, before, after, difference });
         }
