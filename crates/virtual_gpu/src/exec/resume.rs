@@ -7,8 +7,8 @@
 use super::compiled::CodeEntry;
 use super::context::LaunchContext;
 use super::warp::{Group, Wait, Warp};
-use crate::form::op::{BarrierKind, OpKind};
-use crate::form::registers::{NONE, Regs, Row};
+use crate::form::op::OpKind;
+use crate::form::registers::{Regs, Row};
 
 /// The position of a warp between two slices.
 #[derive(Debug, Clone, Copy)]
