@@ -85,7 +85,7 @@ fn fault(body: &str) -> FaultKind {
 #[test]
 fn misuse_is_a_fault() {
     let illegal = |body: &str| match fault(body) {
-        FaultKind::IllegalInstruction(why) => why,
+        FaultKind::IllegalInstruction(why) | FaultKind::IllegalSync(why) => why,
         other => panic!("{other}"),
     };
     assert!(illegal("mbarrier.arrive.shared.b64 _, [bar];").contains("never initialised"));
