@@ -40,7 +40,7 @@ impl Tool for ArrayBounds {
         if start <= reached.low && reached.end <= end {
             return;
         }
-        let bytes = u64::from(access.bytes());
+        let bytes = u64::from(access.used_end());
         let address = |lane: usize| match array {
             Some(_) => access.addresses[lane],
             None => within(access.addresses[lane]),
@@ -106,7 +106,7 @@ fn action(access: &Access<'_>) -> Action {
 /// An address that was made from a parameter's pointer and lies in memory, yet not in the allocation of that pointer.
 #[cold]
 fn in_another_allocation(at: At, access: &Access<'_>, extent: &Range<u64>, reporter: &mut Reporter) {
-    let bytes = u64::from(access.bytes());
+    let bytes = u64::from(access.used_end());
     let outside = |lane: &u32| {
         let address = access.addresses[*lane as usize];
         address < extent.start || address.saturating_add(bytes) > extent.end

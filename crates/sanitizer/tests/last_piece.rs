@@ -8,7 +8,7 @@ use virtual_gpu::{Error, Gpu, Launch, Options};
 fn found(body: &str) -> Vec<String> {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n\
-         .reg .b32 %r<4>; .reg .b64 %rd<4>; .shared .align 16 .b8 s[132]; .global .align 16 .b8 g[16];\n\
+         .reg .b32 %r<8>; .reg .b64 %rd<4>; .shared .align 16 .b8 s[132]; .global .align 16 .b8 g[16];\n\
          mov.u32 %r1, s; {body}\n ret;\n}}\n"
     );
     let sanitizer = Sanitizer::new(Checks::ALL);
@@ -66,6 +66,32 @@ fn an_allocation_ends_at_its_granule_for_the_hardware_and_at_its_byte_for_the_ch
     assert!(!over_a_buffer(512, "ld.global.u32 %r2, [%rd1+512];").0);
 }
 
+/// One thread writes at this offset, and the other does as the text says.
+fn beside_a_store(offset: u32, text: &str) -> String {
+    format!("setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1+{offset}], %r1; @%p1 bra end; {text} end:")
+}
+
+/// LLVM loads four elements where it uses two of three, and says nothing in PTX before 8.3.
+#[test]
+fn elements_of_a_vector_that_nothing_reads_are_not_accessed() {
+    let load = "ld.global.v4.u32 {%r2,%r3,%r4,%r5}, [%rd1];";
+    let two = format!("{load} add.u32 %r6, %r2, %r4;");
+    assert_eq!(over_a_buffer(12, &two), (true, vec![]));
+    assert_eq!(over_a_buffer(12, &format!("{two} add.u32 %r6, %r6, %r5;")).1, [Check::Memory]);
+    let load = "ld.shared.v4.u32 {%r2,%r3,%r4,%r5}, [%r1+128]; st.shared.u32 [%r1], %r2;";
+    assert!(found(load).is_empty());
+    assert_eq!(found(&format!("{load} st.shared.u32 [%r1], %r5;")).len(), 1);
+    // The gap between them is another thread's.
+    assert_eq!(over_a_buffer(16, &beside_a_store(4, &two)).1, []);
+    assert!(over_a_buffer(16, &beside_a_store(8, &two)).1.contains(&Check::Race));
+    // In a function whose registers share rows, too.
+    let others = (0..600).map(|i| format!(".reg .b32 %a{i}; mov.u32 %a{i}, %r1; add.u32 %r6, %r6, %a{i};"));
+    let large = others.collect::<String>();
+    let two = format!("mov.u32 %r6, 0; {large} {two}");
+    assert_eq!(over_a_buffer(12, &two), (true, vec![]));
+    assert_eq!(over_a_buffer(12, &format!("{two} add.u32 %r6, %r6, %r5;")).1, [Check::Memory]);
+}
+
 /// NVRTC loads four elements where three are used, and says so.
 #[test]
 fn bytes_of_a_widened_load_that_are_not_used_are_not_accessed() {
@@ -77,10 +103,6 @@ fn bytes_of_a_widened_load_that_are_not_used_are_not_accessed() {
     assert_eq!(over_a_buffer(9, &format!(".pragma \"used_bytes_mask 0x1ff\"; {load}")).1, []);
     assert_eq!(over_a_buffer(8, &format!(".pragma \"used_bytes_mask 0x1ff\"; {load}")).1, [Check::Memory]);
     assert_eq!(over_a_buffer(12, &format!("{widened} {load}")).1, [Check::Memory]);
-    // One thread writes the element that the other does not use.
-    let beside = |load: &str| {
-        format!("setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1+12], %r1; @%p1 bra end; {load} end:")
-    };
-    assert_eq!(over_a_buffer(16, &beside(&widened)).1, []);
-    assert!(over_a_buffer(16, &beside(load)).1.contains(&Check::Race));
+    assert_eq!(over_a_buffer(16, &beside_a_store(12, &widened)).1, []);
+    assert!(over_a_buffer(16, &beside_a_store(12, load)).1.contains(&Check::Race));
 }

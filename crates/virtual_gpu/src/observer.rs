@@ -175,6 +175,11 @@ impl Access<'_> {
     pub fn bytes(&self) -> u32 {
         self.width * self.elements
     }
+
+    /// Bytes per lane up to the last one that is used.
+    pub fn used_end(&self) -> u32 {
+        self.bytes().min(u32::BITS - self.used.leading_zeros())
+    }
 }
 
 /// The registers that a memory instruction names, one per element.

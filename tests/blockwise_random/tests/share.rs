@@ -27,7 +27,8 @@ fn wrong(ptx: &str, programs: &[Program]) -> Vec<String> {
 
 #[test]
 fn programs_are_right_under_each_schedule() {
-    let programs: Vec<Program> = (0..48).map(program).collect();
+    // 452 exchanges elements of a tile that is shorter than the vector by which LLVM reads two of them.
+    let programs: Vec<Program> = (0..48).chain([452]).map(program).collect();
     let ptx = batch::compile(&folder("whole"), &programs, None).unwrap_or_else(|error| panic!("{error}"));
     let wrong = wrong(&ptx, &programs);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

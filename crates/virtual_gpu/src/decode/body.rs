@@ -9,7 +9,7 @@ use super::allocation::{Allocation, LARGE};
 use super::draft::{Draft, Item};
 use super::function::{Decoder, Noted, Scope, Symbol};
 use super::liveness::{Liveness, liveness};
-use super::{Refusal, atomics, call, declaration, flow, instruction};
+use super::{Refusal, atomics, call, data, declaration, flow, instruction};
 use crate::form::op::{ALL_BYTES, Guard, Op, Touched};
 use crate::form::program::FunctionCode;
 use crate::form::registers::{Row, Slot};
@@ -199,6 +199,9 @@ impl Decoder<'_> {
             atomics::forget_counts_that_are_read(&mut drafts);
         }
         let liveness = liveness(&drafts, start, self.rows);
+        if self.allocation.is_none() {
+            data::use_what_is_named(&mut drafts, &liveness);
+        }
         let large = self.allocation.is_none() && self.rows > LARGE;
         let better = large.then(|| Allocation::of(&self.named, &drafts, &liveness));
         Ok(LaidOut { drafts, liveness, better })

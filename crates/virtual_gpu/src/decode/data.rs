@@ -4,7 +4,9 @@ use ptx::{Constant, Operand, ScalarType};
 
 use super::Refusal;
 use super::call::DYNAMIC_PARALLELISM;
+use super::draft::Draft;
 use super::function::{Decoder, Fit, Symbol, rows_of};
+use super::liveness::Liveness;
 use super::modifiers::Form;
 use super::special;
 use crate::form::access::{AddressOperand, SpaceOperand};
@@ -434,6 +436,23 @@ fn load(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {
         multimem: false,
         used: d.used_bytes,
     })))
+}
+
+/// Lets vector loads use those elements only whose registers another operation names, if there are any.
+///
+/// LLVM's `LoadStoreVectorizer` fills the gaps between loads, and a vector's end: elements 0 and 2 of an array of three are one
+/// `ld.v4`. It says which bytes are used by a pragma of PTX 8.3, and in older PTX not at all.
+pub(super) fn use_what_is_named(drafts: &mut [Draft], liveness: &Liveness) {
+    for (at, draft) in (0..).zip(drafts) {
+        let OpKind::Load(load) = &mut draft.op.kind else { continue };
+        let is_named = |slot: &Slot| *slot != NONE && liveness.spans[*slot as usize] != Some((at, at));
+        let element = |number: usize| ((1 << load.width) - 1) << (number as u32 * load.width);
+        let named = (0..).zip(&load.data).filter(|(_, slot)| is_named(slot));
+        let bytes = named.fold(0, |bytes, (number, _)| bytes | element(number));
+        if bytes != 0 {
+            load.used &= bytes;
+        }
+    }
 }
 
 fn store(d: &mut Decoder<'_>, f: &mut Form<'_>) -> Result<OpKind, Refusal> {

@@ -392,9 +392,10 @@ impl Loader<'_> {
             code.steps += laid_out.liveness.steps;
             code.functions[index] = FunctionCode { registers, followed, ..again };
             for (at, mut draft) in (start as usize..).zip(laid_out.drafts) {
-                if let (OpKind::Atomic(again), OpKind::Atomic(op)) = (&mut draft.op.kind, &code.ops[at].kind)
-                {
-                    again.counts = op.counts;
+                match (&mut draft.op.kind, &code.ops[at].kind) {
+                    (OpKind::Atomic(again), OpKind::Atomic(op)) => again.counts = op.counts,
+                    (OpKind::Load(again), OpKind::Load(op)) => again.used = op.used,
+                    _ => {}
                 }
                 code.ops[at] = draft.op;
                 code.touched[at] = draft.touched;
