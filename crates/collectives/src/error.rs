@@ -1,9 +1,10 @@
 //! Errors between ranks.
 
+use std::fmt;
 use std::time::Duration;
 
 /// An error of this crate: the rank, the call, and what to do.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 pub enum Error {
     /// A rank ended, or its machine went away.
     #[error("rank {rank} is gone ({how}); rank {here} missed it in {call}")]
@@ -96,6 +97,13 @@ pub enum Error {
         /// The operation, and the driver's result.
         problem: String,
     },
+}
+
+/// As displayed: `main` and `unwrap` print this form.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// `rank 2`, `ranks 0, 2 and 3`.

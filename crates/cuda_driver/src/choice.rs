@@ -47,7 +47,7 @@ impl FromStr for DevicePreference {
 }
 
 /// Why no device could be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields hold")]
 pub enum ChoiceError {
     /// `WARPSMITH_DEVICE` does not name a device.
@@ -85,6 +85,13 @@ pub enum ChoiceError {
     /// The device was requested after the first driver call had chosen it.
     #[error("the device is chosen already: {taken}; choose before the first CUDA call")]
     TooLate { taken: String },
+}
+
+/// As displayed: `main` and `unwrap` print this form.
+impl fmt::Debug for ChoiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn keys() -> String {

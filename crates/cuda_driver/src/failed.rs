@@ -17,6 +17,9 @@ impl Before {
 
     /// The call has returned. If it failed, and the checks have not reported that otherwise, they do so now.
     pub fn answered(self, name: &str, answer: CUresult) -> CUresult {
+        if is_lost(answer) {
+            crate::fault::remind(plain(name), answer);
+        }
         if answer != CUresult::SUCCESS
             && let Some(sanitizer) = check::sanitizer()
             && self.0.is_none_or(|told| told == sanitizer.told_of_host())

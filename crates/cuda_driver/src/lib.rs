@@ -60,5 +60,5 @@ pub mod stand_in;
 pub use checked::{Checked, checked};
 pub use choice::{ChoiceError, DevicePreference, NoGpu, Taken, choose, taken};
 pub use execution::Execution;
-pub use fault::last_fault;
+pub use fault::{context_lost, last_fault};
 pub use real::{Missing, RealDriver};

@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust::launch;
 use cust::module::Module;
@@ -17,6 +18,8 @@ const KERNELS: &str = "
 .visible .entry tile(.param .u64 to) .reqntid 16, 16, 1 { ret; }
 .visible .entry bound(.param .u32 n) .maxntid 128, 1, 1 { ret; }
 .visible .entry _ZN7kernels6hidden17h0123456789abcdefE() { ret; }
+.visible .entry culprit() { .reg .b64 %to; .loc 1 7 5; mov.u64 %to, 16; st.global.u64 [%to], %to; ret; }
+.file 1 \"src/culprit.rs\"
 .visible .entry add(.param .u64 a, .param .u64 a_len, .param .u64 b, .param .u64 b_len) { ret; }";
 
 /// What is tried, its answer, and what the line says.
@@ -108,4 +111,40 @@ fn a_refusal_is_one_line_that_says_why() {
         assert!(parts.iter().all(|part| line.contains(part)), "{case}: {line}");
         assert!(!run("0").contains("warpsmith: "), "{case}");
     }
+}
+
+/// Not a test of its own: a kernel faults in one test, and another one of the process fails.
+#[test]
+#[ignore = "run by another test, in a process of its own"]
+fn lost() {
+    choose(Some(DevicePreference::Virtual), None).unwrap_or_else(|refused| panic!("{refused}"));
+    let context = cust::quick_init().unwrap();
+    let module = Module::from_ptx(KERNELS, &[]).unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let culprit = module.get_function("culprit").unwrap();
+    // SAFETY: it has no arguments, and it writes where no memory is.
+    unsafe { launch!(culprit<<<1, 1, 0, stream>>>()) }.unwrap();
+    assert_eq!(stream.synchronize(), Err(CudaError::IllegalAddress));
+    let innocent = || {
+        CurrentContext::set_current(&context).unwrap();
+        for _ in 0..2 {
+            assert_eq!(CurrentContext::synchronize(), Err(CudaError::IllegalAddress));
+        }
+    };
+    std::thread::scope(|threads| _ = threads.spawn(innocent));
+}
+
+#[test]
+fn a_thread_that_did_not_cause_a_fault_is_told_once_which_kernel_did() {
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    let output = program.args(["--exact", "lost", "--ignored", "--nocapture"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("warpsmith: ")).collect();
+    let [fault, reminder] = lines[..] else { panic!("{said}") };
+    assert!(fault.contains("illegal address") && fault.contains("`culprit`"), "{fault}");
+    assert_eq!(
+        reminder,
+        "warpsmith: cuCtxSynchronize fails with CUDA_ERROR_ILLEGAL_ADDRESS (700): the context was lost when kernel \
+         `culprit` faulted at src/culprit.rs:7"
+    );
 }

@@ -1,7 +1,9 @@
 //! Errors.
 
+use std::fmt;
+
 /// An error of this crate.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum Error {
     /// The problem does not fit the group or its buffers.
     #[error("cannot distribute it: {0}")]
@@ -15,4 +17,11 @@ pub enum Error {
     /// The driver or a launch.
     #[error(transparent)]
     Launch(#[from] warpsmith_launch::Error),
+}
+
+/// As displayed: `main` and `unwrap` print this form.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -1,7 +1,9 @@
 //! Errors of the library.
 
+use std::fmt;
+
 /// An error of this crate: the request, the limit, and the remedy.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum Error {
     /// A product whose description contradicts itself, or that nothing computes.
     #[error("cannot multiply: {0}")]
@@ -44,4 +46,11 @@ pub enum Error {
     /// The device, the driver or a launch.
     #[error(transparent)]
     Launch(#[from] warpsmith_launch::Error),
+}
+
+/// As displayed: `main` and `unwrap` print this form.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

@@ -1,18 +1,22 @@
 //! Errors between a program and its kernels.
 
+use std::fmt;
+
 use cust::error::CudaError;
 use warpsmith_cuda::ChoiceError;
 
 /// An error of this crate: the request, the limit, and the remedy.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum Error {
     /// A driver call failed.
-    #[error("cannot {task}: {error:?}")]
+    #[error("cannot {task}: {error:?}{fault}")]
     Cuda {
         /// The task, as a verb: "copy A to the device".
         task: String,
         /// The driver's answer.
         error: CudaError,
+        /// The kernel whose fault lost the context, after a semicolon; empty if no fault did, or none is known.
+        fault: String,
     },
     /// No device could be taken.
     #[error(transparent)]
@@ -103,6 +107,13 @@ pub enum Error {
     },
 }
 
+/// As displayed: `main` and `unwrap` print this form.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// Names the task in which a driver call failed.
 pub trait ErrorContext<T> {
     /// `task` completes "cannot …".
@@ -111,6 +122,9 @@ pub trait ErrorContext<T> {
 
 impl<T> ErrorContext<T> for Result<T, CudaError> {
     fn context(self, task: impl Into<String>) -> Result<T, Error> {
-        self.map_err(|error| Error::Cuda { task: task.into(), error })
+        self.map_err(|error| {
+            let fault = warpsmith_cuda::context_lost(error as u32).map(|lost| format!("; {lost}"));
+            Error::Cuda { task: task.into(), error, fault: fault.unwrap_or_default() }
+        })
     }
 }

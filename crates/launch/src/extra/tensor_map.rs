@@ -1,6 +1,7 @@
 //! Tensor maps: what a kernel's tensor copies go by, made by the driver.
 
 use std::ffi::{c_int, c_void};
+use std::fmt;
 
 use tile::hopper::{BoxShape, Element, Swizzle, TensorMap};
 
@@ -42,7 +43,7 @@ pub struct Tensor<'a> {
 }
 
 /// Why a tensor has no map.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TensorMapError {
     /// The tensor and the box differ in their dimensions.
     #[error("the tensor has {extents} extents and {pitches} pitches; boxes of {rank} dimensions need {rank} and {less}", less = rank - 1)]
@@ -80,6 +81,13 @@ pub enum TensorMapError {
         "the driver does not encode the tensor map (error {0}); tensor copies need compute capability 9.0"
     )]
     Driver(i32),
+}
+
+/// As displayed: `main` and `unwrap` print this form.
+impl fmt::Debug for TensorMapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Makes the map of a tensor, for copies of boxes of type `B`.
