@@ -108,6 +108,15 @@ fn the_readmes_program_is_the_first_example() {
     assert_eq!(program, example);
 }
 
+/// The program of the page on other libraries is an example, which is built and run.
+#[test]
+fn the_program_beside_cudarc_is_an_example() {
+    let (_, after) = include_str!("../../docs/interop.md").split_once("```rust\n").unwrap();
+    let (program, _) = after.split_once("```").unwrap();
+    let (_, example) = include_str!("../../tests/cudarc/examples/softmax.rs").split_once("\n\n").unwrap();
+    assert_eq!(program, example);
+}
+
 /// What the pages of this repository link to, with the page that does.
 fn links() -> Vec<(std::path::PathBuf, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

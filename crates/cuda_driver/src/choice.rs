@@ -135,7 +135,10 @@ pub enum Taken {
 impl Taken {
     /// Whether it is the virtual GPU.
     pub fn is_virtual(&self) -> bool {
-        matches!(self, Self::Virtual(_))
+        match self {
+            Self::Gpu(driver) => driver.is_stand_in(),
+            Self::Virtual(_) => true,
+        }
     }
 }
 
@@ -187,6 +190,17 @@ pub fn choose(preference: Option<DevicePreference>, model: Option<&str>) -> Resu
         }
     };
     if met { Ok(taken) } else { Err(ChoiceError::TooLate { taken: taken.to_string() }) }
+}
+
+/// Takes the driver that other code of the process has loaded under the driver's name, so that both share contexts and memory.
+/// That may be the stand-in, which `warpsmith run` and `check` lead to.
+pub fn choose_loaded() -> Result<Taken, ChoiceError> {
+    let open = || RealDriver::loaded().map(Taken::Gpu).map_err(|missing| ChoiceError::NoGpu(missing.into()));
+    let taken = TAKEN.get_or_init(open).clone()?;
+    match taken {
+        Taken::Gpu(_) => Ok(taken),
+        Taken::Virtual(_) => Err(ChoiceError::TooLate { taken: taken.to_string() }),
+    }
 }
 
 /// The device that handles the calls, chosen now if it was not before.

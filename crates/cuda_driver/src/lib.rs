@@ -58,7 +58,7 @@ mod real;
 pub mod stand_in;
 
 pub use checked::{Checked, checked};
-pub use choice::{ChoiceError, DevicePreference, NoGpu, Taken, choose, taken};
+pub use choice::{ChoiceError, DevicePreference, NoGpu, Taken, choose, choose_loaded, taken};
 pub use execution::Execution;
 pub use fault::{context_lost, last_fault};
 pub use real::{Missing, RealDriver};

@@ -42,10 +42,11 @@ const PLACES: &[&str] = &[
 #[cfg(windows)]
 const PLACES: &[&str] = &[];
 
-/// The real driver, open.
+/// The real driver, open; or, if [other code of the process](RealDriver::loaded) calls it, the stand-in.
 pub struct RealDriver {
     library: Library,
     path: PathBuf,
+    is_stand_in: bool,
 }
 
 /// Why there is no real driver.
@@ -71,6 +72,28 @@ impl RealDriver {
     pub fn get() -> Result<&'static Self, Missing> {
         static DRIVER: OnceLock<Result<RealDriver, Missing>> = OnceLock::new();
         DRIVER.get_or_init(Self::open).as_ref().map_err(Clone::clone)
+    }
+
+    /// The driver that the loader gives to other code of the process, be it the stand-in.
+    pub(crate) fn loaded() -> Result<&'static Self, Missing> {
+        static LOADED: OnceLock<Option<RealDriver>> = OnceLock::new();
+        let loaded = LOADED.get_or_init(|| {
+            // SAFETY: opening a library runs its initialisers; this is NVIDIA's driver or the stand-in, open already.
+            let open = |name| Some((unsafe { Library::new(name) }.ok()?, PathBuf::from(name)));
+            NAMES.iter().copied().find_map(open).map(|(library, path)| Self::of(library, path))
+        });
+        loaded.as_ref().ok_or(Missing::NotFound)
+    }
+
+    fn of(library: Library, path: PathBuf) -> Self {
+        // SAFETY: the symbol's value is not used, only whether it is there.
+        let is_stand_in = unsafe { library.get::<*const u8>(MARKER) }.is_ok();
+        Self { library, path, is_stand_in }
+    }
+
+    /// Whether it is Warpsmith's own library under the driver's name.
+    pub fn is_stand_in(&self) -> bool {
+        self.is_stand_in
     }
 
     /// Where it was found.
@@ -108,13 +131,11 @@ impl RealDriver {
     fn try_open(path: &Path) -> Result<Option<Self>, String> {
         // SAFETY: opening a library runs its initialisers; this is NVIDIA's driver, or what the user named as such.
         let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-        // SAFETY: the symbol's value is not used, only whether it is there.
-        let ours = unsafe { library.get::<*const u8>(MARKER) }.is_ok();
-        if ours {
+        let driver = Self::of(library, path.to_owned());
+        if driver.is_stand_in {
             // The loader counts: if it was open before, it stays open.
             return Ok(None);
         }
-        let driver = Self { library, path: path.to_owned() };
         match driver.lacks() {
             Some(name) => {
                 Err(format!("it has no `{}`, so it is no CUDA driver", name.trim_end_matches('\0')))

@@ -230,6 +230,23 @@ fn memory_of_a_pool_is_not_another_streams() {
 }
 
 #[test]
+fn a_pending_free_outlives_its_context() {
+    let _checked = warpsmith_cuda::checked();
+    let context = cust::quick_init().unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let mut place = 0;
+    // SAFETY: the place for the address lives longer than the call.
+    assert_eq!(
+        unsafe { cuMemAllocAsync(Out::new(&mut place), 256, stream.as_inner() as usize) },
+        CUresult::SUCCESS
+    );
+    stream.add_callback(Box::new(|| std::thread::sleep(std::time::Duration::from_millis(200)))).unwrap();
+    // SAFETY: nothing uses it.
+    assert_eq!(unsafe { cuMemFreeAsync(place, stream.as_inner() as usize) }, CUresult::SUCCESS);
+    drop(context);
+}
+
+#[test]
 #[should_panic(expected = "goes beyond its buffer")]
 fn a_fill_beyond_its_buffer_fails_the_test() {
     let _checked = warpsmith_cuda::checked();

@@ -175,6 +175,28 @@ unsafe impl<T, U: HostType<T>> Argument<*const T> for BufferSlice<'_, U> {
     }
 }
 
+#[cfg(feature = "share")]
+mod guards {
+    use super::{Argument, BufferSlice, BufferSliceMut, HostType, PackedArguments};
+    use crate::slice_guard::{SliceGuard, SliceGuardMut};
+
+    macro_rules! as_slices {
+        ($($parameter:ty: $guard:ty, $slice:ident;)*) => {$(
+            // SAFETY: packs what its slice packs.
+            unsafe impl<T, U: HostType<T>> Argument<$parameter> for $guard {
+                fn pack(self, packed: &mut PackedArguments) {
+                    Argument::<$parameter>::pack($slice::from(self), packed);
+                }
+            }
+        )*};
+    }
+    as_slices! {
+        &'static [T]: &SliceGuard<'_, U>, BufferSlice;
+        *const T: &SliceGuard<'_, U>, BufferSlice;
+        *mut T: &mut SliceGuardMut<'_, U>, BufferSliceMut;
+    }
+}
+
 macro_rules! pointers {
     ($($parameter:ty)*) => {$(
         // SAFETY: a pointer is one parameter of 64 bits.

@@ -102,6 +102,11 @@ pub struct BufferSliceMut<'b, T: DeviceCopy> {
 }
 
 impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
+    /// The same elements, for a shorter borrow.
+    pub fn reborrow(&mut self) -> BufferSliceMut<'_, T> {
+        BufferSliceMut { raw: self.raw }
+    }
+
     /// Takes elements that `cust` has.
     ///
     /// # Safety
@@ -139,7 +144,18 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
 
 macro_rules! slices {
     ($($slice:ident)*) => {$(
-        impl<T: DeviceCopy> $slice<'_, T> {
+        impl<'b, T: DeviceCopy> $slice<'b, T> {
+            /// Takes elements in memory of another library's.
+            ///
+            /// # Safety
+            /// As `from_cust`.
+            #[cfg(feature = "share")]
+            pub(crate) unsafe fn from_raw(device: &'b Device, address: u64, len: usize) -> Self {
+                // SAFETY: the caller's promise.
+                let elements = unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(address), len) };
+                Self { raw: RawSlice { elements, device_context: device.device_context() } }
+            }
+
             /// Its number of elements.
             pub fn len(&self) -> usize {
                 self.raw.elements.len()

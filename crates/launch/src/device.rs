@@ -66,6 +66,27 @@ impl Device {
         Ok(Self { modules: Modules::default(), limits, is_virtual, index, device_context })
     }
 
+    /// Shares the primary context that other code of the process has of this device, and launches on a stream of that code.
+    ///
+    /// # Safety
+    /// The stream is of the device's primary context, and `owner` keeps it.
+    #[cfg(feature = "share")]
+    pub(crate) unsafe fn share(
+        index: u32,
+        stream: cust::sys::CUstream,
+        owner: crate::stream::StreamOwner,
+    ) -> Result<Self, Error> {
+        let is_virtual = warpsmith_cuda::choose_loaded()?.is_virtual();
+        cust::init(cust::CudaFlags::empty()).context("start the driver")?;
+        let device = CudaDevice::get_device(index).context(format!("take device {index}"))?;
+        let limits = Limits::of(device).context("read the device's limits")?;
+        let context = Context::new(device).context("share the device's context")?;
+        // SAFETY: the caller's promise.
+        let stream = unsafe { Stream::shared(stream, owner) };
+        let device_context = Arc::new(DeviceContext { stream, context });
+        Ok(Self { modules: Modules::default(), limits, is_virtual, index, device_context })
+    }
+
     /// Opens all devices of the kind asked for. The first one's context is current afterwards.
     pub fn all(preference: DevicePreference) -> Result<Vec<Self>, Error> {
         let count = Self::count(preference)?;

@@ -97,6 +97,9 @@ pub enum Error {
         /// The elements of the buffer.
         has: usize,
     },
+    /// A stream or slice of another library that cannot be shared.
+    #[error("{0}")]
+    Shared(String),
     /// A launch that the kernel or the device does not admit.
     #[error("cannot launch `{kernel}`: {problem}")]
     Launch {

@@ -58,6 +58,8 @@
 mod argument;
 mod buffer;
 mod buffer_slice;
+#[cfg(feature = "share")]
+pub mod cudarc;
 mod description;
 mod device;
 mod embedded;
@@ -72,6 +74,8 @@ mod matrix;
 mod modules;
 mod safe_argument;
 mod scope;
+#[cfg(feature = "share")]
+mod slice_guard;
 mod stream;
 
 pub use argument::{Argument, Arguments, HostType, PackedArguments};
@@ -87,9 +91,11 @@ pub use float16::{Bf16, F16};
 pub use launcher::{Launcher, Shape};
 pub use levels::{Entry, Level, Levels, alone};
 pub use limits::Limits;
-pub use matrix::DeviceMatrix;
+pub use matrix::{DeviceMatrix, MatrixSlice, MatrixSliceMut};
 pub use modules::Module;
 pub use safe_argument::{SafeArgument, SafeArguments};
 pub use scope::{LaunchOptions, Scope};
+#[cfg(feature = "share")]
+pub use slice_guard::{SliceGuard, SliceGuardMut};
 pub use stream::Stream;
 pub use warpsmith_cuda::DevicePreference;

@@ -3,6 +3,7 @@
 use cust::memory::DeviceCopy;
 
 use crate::buffer::Buffer;
+use crate::buffer_slice::{BufferSlice, BufferSliceMut};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -18,11 +19,8 @@ pub struct DeviceMatrix<T: DeviceCopy> {
 impl<T: DeviceCopy> DeviceMatrix<T> {
     /// Takes the buffer's elements as a matrix, row by row.
     pub fn from_buffer(elements: Buffer<T>, rows: usize, cols: usize) -> Result<Self, Error> {
-        let fits = rows.checked_mul(cols) == Some(elements.len());
-        let (Ok(rows_32), Ok(cols_32), true) = (u32::try_from(rows), u32::try_from(cols), fits) else {
-            return Err(Error::Extents { rows, cols, elements: elements.len() });
-        };
-        Ok(Self { elements, rows: rows_32, cols: cols_32 })
+        let [rows, cols] = extents(elements.len(), rows, cols)?;
+        Ok(Self { elements, rows, cols })
     }
 
     /// Its number of rows.
@@ -33,11 +31,6 @@ impl<T: DeviceCopy> DeviceMatrix<T> {
     /// Its number of columns.
     pub fn cols(&self) -> usize {
         self.cols as usize
-    }
-
-    /// Rows and columns as kernels have them.
-    pub(crate) fn extents(&self) -> [u32; 2] {
-        [self.rows, self.cols]
     }
 
     /// Its elements, row by row.
@@ -68,3 +61,82 @@ impl Device {
         DeviceMatrix::from_buffer(self.upload(elements)?, rows, cols)
     }
 }
+
+/// Rows and columns as kernels have them, if the elements make such a matrix.
+fn extents(elements: usize, rows: usize, cols: usize) -> Result<[u32; 2], Error> {
+    let fits = rows.checked_mul(cols) == Some(elements);
+    match (u32::try_from(rows), u32::try_from(cols), fits) {
+        (Ok(rows), Ok(cols), true) => Ok([rows, cols]),
+        _ => Err(Error::Extents { rows, cols, elements }),
+    }
+}
+
+/// Elements of a slice as a row-major matrix, which launches may read: a kernel's `Matrix<T>`.
+#[derive(Clone, Copy)]
+pub struct MatrixSlice<'b, T: DeviceCopy> {
+    elements: BufferSlice<'b, T>,
+    extents: [u32; 2],
+}
+
+/// Elements of a slice as a row-major matrix, which launches may write: a kernel's `MatrixMut<T, …>`.
+pub struct MatrixSliceMut<'b, T: DeviceCopy> {
+    elements: BufferSliceMut<'b, T>,
+    extents: [u32; 2],
+}
+
+impl<'b, T: DeviceCopy> BufferSlice<'b, T> {
+    /// Takes the elements as a matrix, row by row.
+    pub fn as_matrix(self, rows: usize, cols: usize) -> Result<MatrixSlice<'b, T>, Error> {
+        Ok(MatrixSlice { extents: extents(self.len(), rows, cols)?, elements: self })
+    }
+}
+
+impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
+    /// Takes the elements as a matrix, row by row.
+    pub fn into_matrix(self, rows: usize, cols: usize) -> Result<MatrixSliceMut<'b, T>, Error> {
+        Ok(MatrixSliceMut { extents: extents(self.len(), rows, cols)?, elements: self })
+    }
+}
+
+/// What kernels are passed of a matrix.
+pub(crate) trait Stored {
+    /// The address of its first element.
+    fn address(&self) -> u64;
+    /// Its number of elements.
+    fn count(&self) -> usize;
+    /// Rows and columns.
+    fn sides(&self) -> [u32; 2];
+}
+
+impl<T: DeviceCopy> Stored for DeviceMatrix<T> {
+    fn address(&self) -> u64 {
+        self.elements.as_device_ptr().as_raw()
+    }
+
+    fn count(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn sides(&self) -> [u32; 2] {
+        [self.rows, self.cols]
+    }
+}
+
+macro_rules! stored {
+    ($($matrix:ident)*) => {$(
+        impl<T: DeviceCopy> Stored for $matrix<'_, T> {
+            fn address(&self) -> u64 {
+                self.elements.as_device_ptr().as_raw()
+            }
+
+            fn count(&self) -> usize {
+                self.elements.len()
+            }
+
+            fn sides(&self) -> [u32; 2] {
+                self.extents
+            }
+        }
+    )*};
+}
+stored!(MatrixSlice MatrixSliceMut);

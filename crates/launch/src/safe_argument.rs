@@ -9,7 +9,7 @@ use crate::argument::{Argument, Arguments, HostType, PackedArguments};
 use crate::buffer::Buffer;
 use crate::buffer_slice::{BufferSlice, BufferSliceMut};
 use crate::float16::{Bf16, F16};
-use crate::matrix::DeviceMatrix;
+use crate::matrix::{DeviceMatrix, MatrixSlice, MatrixSliceMut, Stored};
 
 /// A host value for a parameter of type `P` of a kernel without `unsafe`.
 ///
@@ -17,9 +17,9 @@ use crate::matrix::DeviceMatrix;
 /// | --- | --- |
 /// | a number, or a `Copy` type by value | itself |
 /// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>` |
-/// | `Matrix<T>` | `&DeviceMatrix<T>` |
+/// | `Matrix<T>` | `&DeviceMatrix<T>`, `MatrixSlice<T>` |
 /// | `SliceMut<T, …>`, `Counters<T>` | `&mut Buffer<T>`, `BufferSliceMut<T>` |
-/// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>` |
+/// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>`, `MatrixSliceMut<T>` |
 ///
 /// Two parts of one buffer are two arguments:
 ///
@@ -115,6 +115,14 @@ unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for BufferSlice<'_, U>
     }
 }
 
+// SAFETY: as above, of the slice that it guards.
+#[cfg(feature = "share")]
+unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for &crate::slice_guard::SliceGuard<'_, U> {
+    fn extents(&self) -> Extents {
+        Extents::line(self.len())
+    }
+}
+
 macro_rules! written {
     ($($buffer:ty)*) => {$(
         // SAFETY: a pointer, and the length by value.
@@ -151,37 +159,52 @@ macro_rules! written {
     )*};
 }
 written!(&mut Buffer<U> BufferSliceMut<'_, U>);
+#[cfg(feature = "share")]
+written!(&mut crate::slice_guard::SliceGuardMut<'_, U>);
 
-// SAFETY: a slice, and the extents by value.
-unsafe impl<T: Element, U: HostType<T>> Argument<Matrix<T>> for &DeviceMatrix<U> {
-    fn pack(self, packed: &mut PackedArguments) {
-        Argument::<&'static [T]>::pack(self.elements(), packed);
-        packed.push(DeviceMatrix::extents(self));
-    }
+macro_rules! matrices {
+    ($($read:ty, $written:ty;)*) => {$(
+        // SAFETY: a slice, and the extents by value.
+        unsafe impl<T: Element, U: HostType<T>> Argument<Matrix<T>> for $read {
+            fn pack(self, packed: &mut PackedArguments) {
+                packed.push_slice::<T>(self.address(), self.count());
+                packed.push(self.sides());
+            }
+        }
+        // SAFETY: a borrow forbids others to write.
+        unsafe impl<T: Element, U: HostType<T>> SafeArgument<Matrix<T>> for $read {
+            fn extents(&self) -> Extents {
+                matrix_of(self.sides())
+            }
+        }
+
+        // SAFETY: a pointer, and the extents by value.
+        unsafe impl<T: Element, U: HostType<T>, M: MatrixMap> Argument<MatrixMut<T, M>> for $written {
+            fn pack(self, packed: &mut PackedArguments) {
+                packed.push(self.address());
+                packed.push(self.sides());
+            }
+        }
+        // SAFETY: a mutable borrow forbids others to reach it.
+        unsafe impl<T: Element, U: HostType<T>, M: MatrixMap> SafeArgument<MatrixMut<T, M>> for $written {
+            fn grid_requirement(&self, _: usize) -> Option<GridRequirement> {
+                let [rows, cols] = self.sides();
+                Some(M::grid_requirement(rows as usize, cols as usize))
+            }
+
+            fn extents(&self) -> Extents {
+                matrix_of(self.sides())
+            }
+        }
+    )*};
 }
-// SAFETY: a borrow forbids others to write.
-unsafe impl<T: Element, U: HostType<T>> SafeArgument<Matrix<T>> for &DeviceMatrix<U> {
-    fn extents(&self) -> Extents {
-        Extents::matrix(self.rows(), self.cols())
-    }
+matrices! {
+    &DeviceMatrix<U>, &mut DeviceMatrix<U>;
+    MatrixSlice<'_, U>, MatrixSliceMut<'_, U>;
 }
 
-// SAFETY: a pointer, and the extents by value.
-unsafe impl<T: Element, U: HostType<T>, M: MatrixMap> Argument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
-    fn pack(self, packed: &mut PackedArguments) {
-        packed.push(self.elements().as_device_ptr().as_raw());
-        packed.push(DeviceMatrix::extents(self));
-    }
-}
-// SAFETY: a mutable borrow forbids others to reach it.
-unsafe impl<T: Element, U: HostType<T>, M: MatrixMap> SafeArgument<MatrixMut<T, M>> for &mut DeviceMatrix<U> {
-    fn grid_requirement(&self, _: usize) -> Option<GridRequirement> {
-        Some(M::grid_requirement(self.rows(), self.cols()))
-    }
-
-    fn extents(&self) -> Extents {
-        Extents::matrix(self.rows(), self.cols())
-    }
+fn matrix_of([rows, cols]: [u32; 2]) -> Extents {
+    Extents::matrix(rows as usize, cols as usize)
 }
 
 /// A tuple of host values, one for each of a kernel's parameters.

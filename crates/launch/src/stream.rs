@@ -1,6 +1,10 @@
 //! A device's stream.
 
+use std::any::Any;
 use std::ffi::c_void;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 use cust::error::{CudaError, CudaResult};
 use cust::event::Event;
@@ -21,13 +25,37 @@ use crate::extra::result;
 /// device.stream().on_host(|| println!("{text}")).unwrap(); // called when the stream comes to it
 /// # }
 /// ```
-#[derive(Debug)]
-pub struct Stream(cust::stream::Stream);
+pub struct Stream {
+    stream: ManuallyDrop<cust::stream::Stream>,
+    /// What destroys it, if it is other code's.
+    owner: Option<StreamOwner>,
+}
+
+/// Keeps a stream of other code.
+pub(crate) type StreamOwner = Arc<dyn Any + Send + Sync>;
 
 impl Stream {
     /// Makes one in the current context.
     pub fn new() -> CudaResult<Self> {
-        cust::stream::Stream::new(StreamFlags::NON_BLOCKING, None).map(Self)
+        let stream = cust::stream::Stream::new(StreamFlags::NON_BLOCKING, None)?;
+        Ok(Self { stream: ManuallyDrop::new(stream), owner: None })
+    }
+
+    /// Shares a stream of other code.
+    ///
+    /// # Safety
+    /// `owner` keeps it.
+    #[cfg(feature = "share")]
+    pub(crate) unsafe fn shared(stream: sys::CUstream, owner: StreamOwner) -> Self {
+        // SAFETY: `cust`'s stream has one field, the handle: their sizes, which are compared here, are the same.
+        let stream = unsafe { std::mem::transmute::<sys::CUstream, cust::stream::Stream>(stream) };
+        Self { stream: ManuallyDrop::new(stream), owner: Some(owner) }
+    }
+
+    /// What keeps a shared stream.
+    #[cfg(feature = "share")]
+    pub(crate) fn owner(&self) -> Option<&StreamOwner> {
+        self.owner.as_ref()
     }
 
     /// `cust`'s stream.
@@ -35,12 +63,12 @@ impl Stream {
     /// # Safety
     /// Closures that `add_callback` is given borrow nothing: they are `'static`.
     pub unsafe fn cust(&self) -> &cust::stream::Stream {
-        &self.0
+        &self.stream
     }
 
     /// The driver's handle, which is valid as long as the stream.
     pub fn as_inner(&self) -> sys::CUstream {
-        self.0.as_inner()
+        self.stream.as_inner()
     }
 
     /// Starts a kernel; what `cust::launch!` calls.
@@ -56,12 +84,12 @@ impl Stream {
         parameters: &[*mut c_void],
     ) -> CudaResult<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.0.launch(function, grid, block, shared, parameters) }
+        unsafe { self.stream.launch(function, grid, block, shared, parameters) }
     }
 
     /// Waits until all has been done that was put on it.
     pub fn synchronize(&self) -> CudaResult<()> {
-        self.0.synchronize()
+        self.stream.synchronize()
     }
 
     /// Waits as [`synchronize`](Self::synchronize), and never returns before the work has ended: for functions that lend work their borrows. If the
@@ -95,11 +123,26 @@ impl Stream {
 
     /// Lets the event happen once the stream comes to it.
     pub fn record(&self, event: &Event) -> CudaResult<()> {
-        event.record(&self.0)
+        event.record(&self.stream)
     }
 
     /// Calls `work` on the host, in a thread of the driver's, once the stream comes to it. It must make no call of the driver.
     pub fn on_host(&self, work: impl FnOnce() + Send + 'static) -> CudaResult<()> {
-        self.0.add_callback(Box::new(work))
+        self.stream.add_callback(Box::new(work))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.owner.is_none() {
+            // SAFETY: it is not used again.
+            unsafe { ManuallyDrop::drop(&mut self.stream) };
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stream").field(&self.as_inner()).finish()
     }
 }

@@ -11,7 +11,7 @@ use virtual_gpu::memory::Rights;
 
 use crate::abi::{Answer, CUdevice, CUdeviceptr, CUgraphNodeType, CUmemoryPool, CUresult};
 use crate::check;
-use crate::objects::allocation::{Origin, PoolMemory, disown, owner_of};
+use crate::objects::allocation::{Origin, PoolMemory, disown};
 use crate::objects::context::Context;
 use crate::objects::device::{Device, code_of, device, memory};
 use crate::objects::registry::Registry;
@@ -142,14 +142,14 @@ impl Work for Free {
     }
 }
 
-/// Frees an allocation of the device. Work on it is done.
+/// Frees an allocation of the device. Work on it is done. Its context may be gone already, if it was destroyed while the free
+/// was pending.
 pub fn free(address: CUdeviceptr) -> Answer {
-    let (_, origin) = owner_of(address).ok_or_else(|| {
+    let origin = disown(address).ok_or_else(|| {
         check::tell(|sanitizer| sanitizer.host_free_failed(address));
         CUresult::INVALID_VALUE
     })?;
     let bytes = memory().find(address).map_or(0, |allocation| allocation.size());
-    disown(address);
     memory().free(address).map_err(|error| code_of(&error))?;
     check::tell(|sanitizer| sanitizer.host_freed(address));
     // A pool destroyed before its allocations need not be told.
