@@ -82,6 +82,9 @@ pub enum Unavailable {
 const LOOK_AFTER: u64 = 500;
 /// The same before it is compiled: 0.4 ms for each operation.
 const COMPILE_AFTER: u64 = 40_000;
+/// The least for each vector instruction of the IR of a function that is not [`SHORT`]. LLVM's time follows the text, and
+/// predicated branches and tested accesses make up to eight times as much of it per operation as arithmetic.
+const COMPILE_AFTER_VECTOR: u64 = 20_000;
 /// LLVM's time for an operation grows with their number, because of its register allocation: at this many it has doubled.
 const TWICE_AT: u64 = 500;
 /// Functions with more operations than this get fewer optimisations, which then take a third to half of the time.
@@ -130,13 +133,12 @@ unsafe impl Compiler for Engine {
     }
 
     fn compile(&self, function: &Function<'_>, executed: u64) -> Compilation {
-        let compile_after = if self.eager { 0 } else { compile_after(function) };
-        let made = made(function, self.kept.cache(), executed >= compile_after);
+        let made = made(function, self.kept.cache(), if self.eager { u64::MAX } else { executed });
         // The interpreter does as well, but tests must not pass without compiled code.
         debug_assert!(!self.eager || !matches!(made, Err(Failed::Mistake(_))), "{made:?}");
         match made {
             Ok(code) => Compilation::Code(code),
-            Err(Failed::NotKept) => Compilation::Later(compile_after),
+            Err(Failed::NotKept(compile_after)) => Compilation::Later(compile_after),
             Err(Failed::Left | Failed::Mistake(_)) => Compilation::Never,
         }
     }
@@ -155,34 +157,43 @@ impl Kept {
 /// Why there is no code.
 #[derive(Debug)]
 enum Failed {
-    /// It was not compiled earlier, and is not to be compiled yet.
-    NotKept,
+    /// It was not compiled earlier, and is to be compiled after this many operations.
+    NotKept(u64),
     /// The function stays with the interpreter.
     Left,
     /// LLVM refused the text, or its output cannot be used.
     Mistake(#[allow(dead_code, reason = "for the message of an assertion")] String),
 }
 
-/// How many operations of a function are interpreted before it is compiled.
-fn compile_after(function: &Function<'_>) -> u64 {
-    let length = function.range().len() as u64;
-    COMPILE_AFTER * (length + length * length / TWICE_AT)
+/// How many operations of a function of this length are interpreted before LLVM gets its text: about as long as LLVM takes.
+fn compile_after(length: usize, text: &str) -> u64 {
+    let operations = length as u64;
+    let by_length = COMPILE_AFTER * (operations + operations * operations / TWICE_AT);
+    if length <= SHORT {
+        return by_length;
+    }
+    let vectors = text.lines().filter(|line| line.starts_with("  ") && line.contains("<32 x")).count();
+    by_length.max(COMPILE_AFTER_VECTOR * vectors as u64)
 }
 
-/// The code of a function: stored code, or new code if it is to be `compiled`.
-fn made(function: &Function<'_>, cache: Option<&Cache>, compiled: bool) -> Result<CompiledRegion, Failed> {
-    if function.range().len() > MOST_OPERATIONS || !processor::is_known() {
+/// The code of a function: stored code, or new code if enough of its operations were executed.
+fn made(function: &Function<'_>, cache: Option<&Cache>, executed: u64) -> Result<CompiledRegion, Failed> {
+    let length = function.range().len();
+    if length > MOST_OPERATIONS || !processor::is_known() {
         return Err(Failed::Left);
     }
     let library = llvm::library().map_err(|_| Failed::Left)?;
     let made = function::write(function, link::ENTRY, processor::is_wide()).ok_or(Failed::Left)?;
-    let effort = if function.range().len() > SHORT { Effort::Quick } else { Effort::Usual };
+    let effort = if length > SHORT { Effort::Quick } else { Effort::Usual };
     let key = Key::of(&[made.text.as_bytes(), &llvm::conditions(library, effort), &processor::identity()]);
     let kept = cache.and_then(|cache| cache.get(key)).and_then(|object| link::place(&object).ok());
     let placed = match kept {
         Some(placed) => placed,
-        None if !compiled => return Err(Failed::NotKept),
         None => {
+            let compile_after = compile_after(length, &made.text);
+            if executed < compile_after {
+                return Err(Failed::NotKept(compile_after));
+            }
             let llvm = Llvm::get().map_err(|_| Failed::Left)?;
             let mistake = |why: String| Failed::Mistake(format!("{why}\n{}", made.text));
             let object = llvm.object(&made.text, effort).map_err(|why| mistake(why.to_string()))?;

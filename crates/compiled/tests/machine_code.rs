@@ -109,6 +109,50 @@ fn what_was_made_before_is_used_before_it_would_be_made() {
     assert_eq!(entries(&folder).len(), 1);
 }
 
+/// A loop of divergent branches, each of which becomes many instructions for LLVM.
+fn branching(branches: u32) -> String {
+    let branch = |i: u32| {
+        let least = i * 77_777_777;
+        format!(
+            "setp.lt.u32 %p, %x, {least}; @%p bra B{i}; xor.b32 %x, %x, %t; mad.lo.u32 %x, %x, 5, %t; B{i}:\n"
+        )
+    };
+    let branches: String = (0..branches).map(branch).collect();
+    format!(
+        ".version 8.3 .target sm_90 .address_size 64
+        .visible .entry branching(.param .u64 out, .param .u32 turns)
+        {{
+            .reg .pred %p; .reg .b32 %n, %x, %t; .reg .b64 %o;
+            ld.param.u64 %o, [out];
+            ld.param.u32 %n, [turns];
+            mov.u32 %t, %tid.x;
+            mov.u32 %x, %t;
+        $turn:
+            {branches}
+            sub.u32 %n, %n, 1;
+            setp.ne.u32 %p, %n, 0;
+            @%p bra $turn;
+            st.global.u32 [%o], %x;
+            ret;
+        }}"
+    )
+}
+
+fn a_text_that_takes_llvm_long_waits_for_as_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiler = compiled::compiler(false, Kept::In(Cache::new(folder.path().into(), 1 << 30)));
+    let gpu =
+        Gpu::with_options(&H200, Options { threads: 1, compiler: Some(compiler), ..Options::default() });
+    let kernel = gpu.load(&branching(40)).unwrap().kernel("branching").unwrap();
+    let out = gpu.memory().alloc(4).unwrap();
+    let params = [&out.to_le_bytes()[..], &1000u32.to_le_bytes()].concat();
+    // By its length alone it would be compiled before the last launch, after half as many as by its text.
+    for _ in 0..150 {
+        gpu.launch(&kernel, &Launch::new(1, 32), &params, &mut ()).unwrap();
+    }
+    assert!(!kernel.is_compiled() && entries(&folder).is_empty());
+}
+
 fn a_damaged_entry_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let run = || {
@@ -268,6 +312,7 @@ fn ten_thousand_modules_leave_no_memory_behind() {
 trials! {
     fn code_that_comes_while_a_kernel_runs_changes_nothing;
     fn what_was_made_before_is_used_before_it_would_be_made;
+    fn a_text_that_takes_llvm_long_waits_for_as_long;
     fn a_damaged_entry_is_made_anew;
     fn a_folder_that_cannot_be_written_is_no_failure;
     fn code_that_wants_much_stack_is_left_to_the_interpreter;
