@@ -71,6 +71,10 @@ impl Cache {
     /// The output for a key, if it is there and intact.
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let path = self.path(key);
+        // Reading a pipe would wait for a writer.
+        if !fs::metadata(&path).ok()?.is_file() {
+            return None;
+        }
         let mut entry = fs::read(&path).ok()?;
         if entry.len() < 32 {
             return None;
@@ -159,6 +163,19 @@ mod tests {
             fs::write(cache.path(key), damaged).unwrap();
             assert_eq!(cache.get(key), None);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().into(), 1 << 20);
+        let key = Key::of(&[b"k"]);
+        assert!(std::process::Command::new("mkfifo").arg(cache.path(key)).status().unwrap().success());
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || send.send(cache.get(key)));
+        let answer = receive.recv_timeout(std::time::Duration::from_secs(60));
+        assert_eq!(answer, Ok(None), "the pipe was read");
     }
 
     #[test]

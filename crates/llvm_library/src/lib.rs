@@ -80,7 +80,12 @@ pub fn open<T>(path: &Path, symbols: impl FnOnce(Library) -> Result<T, Error>) -
     let opened = unsafe { Library::new(path) };
     opened
         .and_then(symbols)
-        .map_err(|cause| LlvmError::Unknown { path: path.to_owned(), cause: cause.to_string() })
+        .map_err(|error| LlvmError::Unknown { path: path.to_owned(), cause: with_source(&error) })
+}
+
+/// An error and its reason: "dlopen failed" alone says nothing.
+fn with_source(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }
 
 /// A hint about the toolchain with this `version`, unless it is the known one.
@@ -118,6 +123,16 @@ mod tests {
 
     const KNOWN: &str = "rustc 1.95.0 (abc 2026-04-14)\nrelease: 1.95.0\nLLVM version: 22.1.2\n";
     const NEWER: &str = "rustc 1.99.0 (abc 2026-10-01)\nrelease: 1.99.0\nLLVM version: 24.1.0\n";
+
+    #[test]
+    fn a_library_that_cannot_be_opened_says_why() {
+        let file = sysroot("libLLVM.so").path().join("gone.so");
+        let error = open(&file, Ok).map(drop).unwrap_err().to_string();
+        let LlvmError::Unknown { cause, .. } = open(&file, Ok).map(drop).unwrap_err() else {
+            panic!("{error}")
+        };
+        assert!(cause.contains("gone.so"), "{cause}");
+    }
 
     #[test]
     fn a_toolchain_without_llvm_is_told_from_one_with() {
