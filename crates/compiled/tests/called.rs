@@ -149,6 +149,16 @@ fn barriers_in_shared_memory_are_as_interpreted() {
         setp.lt.u32 %p, %w, 5;
         @%p bra again;",
     );
+    is_equal(
+        "a phase that nothing completes",
+        "setp.eq.u32 %p, %t, 0;
+        add.u32 %r1, %n, 1;
+        @%p mbarrier.init.shared.b64 [%b], %r1;
+        bar.sync 0;
+        mbarrier.arrive.shared.b64 _, [%b];
+        wait: mbarrier.try_wait.parity.shared.b64 %q, [%b], 0;
+        @!%q bra wait;",
+    );
 }
 
 fn matrices_are_as_interpreted() {

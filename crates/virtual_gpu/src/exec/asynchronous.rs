@@ -283,8 +283,7 @@ impl Execute for ArriveOn {
 
 /// Lands what is to be there when the barrier at `place` is asked.
 pub(super) fn deliver(machine: &mut Machine<'_>, place: *mut u8, lane: usize) -> Result<(), Box<Raise>> {
-    let state = machine.block.extensions.get::<BlockCopies>();
-    let BlockCopies { warps, arrivals } = state;
+    let BlockCopies { warps, arrivals } = machine.block.extensions.get();
     let mut due = Vec::new();
     arrivals.retain(|arrival| {
         let here = arrival.place == place;
@@ -296,6 +295,9 @@ pub(super) fn deliver(machine: &mut Machine<'_>, place: *mut u8, lane: usize) ->
     for (warp, of_lane, issued) in due {
         warps[warp].land(1 << of_lane, |_, copy| copy.number < issued);
         mbarrier::arrive_once(place, lane)?;
+        if let Some(waits) = &mut machine.block.phase_waits {
+            waits.changed();
+        }
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ pub(super) fn atomic<O: BlockObserver>(
         let looks = watch.looks(at, &generic);
         cx.block.progress += u64::from(looks);
     }
+    cx.block.phases_may_end();
     let mut addresses = generic;
     let shape = shape_of(op);
     if op.multimem {

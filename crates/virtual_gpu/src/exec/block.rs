@@ -83,6 +83,7 @@ impl<O: BlockObserver> Block<O> {
         self.state.age = 0;
         self.state.behind = false;
         self.state.watch = None;
+        self.state.phase_waits = None;
         self.state.output.clear();
         self.state.extensions.clear();
         if self.state.awaited != 0 {

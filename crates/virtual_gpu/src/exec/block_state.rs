@@ -1,6 +1,7 @@
 //! State of a block that its warps' operations reach.
 
 use super::extension::ExtensionState;
+use super::phase_wait::PhaseWaits;
 use super::schedule::{Change, Changes};
 use super::spin::Watch;
 use crate::fault::Fault;
@@ -21,6 +22,10 @@ pub(crate) struct BlockState {
     pub progress: u64,
     /// Looks closer at what the warps do, when nothing was written for long.
     pub watch: Option<Box<Watch>>,
+    /// Tests of `mbarrier`s that failed in the block's slice.
+    pub failed_tests: u32,
+    /// Looks at such tests, when a slice did nothing else.
+    pub phase_waits: Option<Box<PhaseWaits>>,
     /// A volatile or ordered store told others something, under an observer that wants them to hear it at once.
     pub told: bool,
     /// The schedule interrupted it, and it is to go behind all other blocks.
@@ -48,6 +53,31 @@ impl BlockState {
     #[inline(always)]
     pub fn is_interrupted(&mut self, at: At, order: Order) -> bool {
         self.changes.is_some() && self.passes(at, order)
+    }
+
+    /// Begins a slice of the block.
+    pub fn watch_phases(&mut self, in_cluster: bool) {
+        self.failed_tests = 0;
+        if let Some(waits) = &mut self.phase_waits {
+            waits.begin(in_cluster);
+        }
+    }
+
+    /// Ends a slice that began at this `progress`: the next is watched if this one was spent on tests that failed.
+    pub fn phases_watched(&mut self, progress: u64) {
+        if self.progress != progress || self.failed_tests == 0 {
+            self.phase_waits = None;
+        } else {
+            self.phase_waits.get_or_insert_default();
+        }
+    }
+
+    /// Something changed that lanes waiting on an `mbarrier` could see, or that makes them go on.
+    #[inline(always)]
+    pub fn phases_may_end(&mut self) {
+        if let Some(waits) = &mut self.phase_waits {
+            waits.changed();
+        }
     }
 
     fn passes(&mut self, at: At, order: Order) -> bool {

@@ -77,6 +77,7 @@ pub(super) fn deliver(
     if waiting.0.iter().all(|delivery| delivery.barrier != place) {
         return Ok(());
     }
+    machine.block.phases_may_end();
     let (due, rest) =
         std::mem::take(&mut waiting.0).into_iter().partition(|delivery| delivery.barrier == place);
     waiting.0 = rest;

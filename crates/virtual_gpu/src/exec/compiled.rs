@@ -75,7 +75,7 @@ impl<'s> CodeEntry<'s> {
         device: &View,
         observer: &mut O,
     ) -> Option<&'d mut Self> {
-        if block.changes.is_some() || block.watch.is_some() {
+        if block.changes.is_some() || block.watch.is_some() || block.phase_waits.is_some() {
             return None;
         }
         if entry.as_ref().is_none_or(|entry| entry.missed > 0) {

@@ -24,7 +24,11 @@ pub(crate) trait Execute {
 
 /// Executes one.
 pub(super) fn execute(extension: &Extension, machine: &mut Machine<'_>, at: At) -> Result<Step, Box<Raise>> {
-    each_extension!(extension, one => one.execute(machine, at))
+    let step = each_extension!(extension, one => one.execute(machine, at))?;
+    if !matches!(extension, Extension::Test(_)) && step != Step::Retry {
+        machine.block.phases_may_end();
+    }
+    Ok(step)
 }
 
 /// State that extensions keep for a block, by type.

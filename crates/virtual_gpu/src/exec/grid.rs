@@ -280,7 +280,9 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 block.state.watch.get_or_insert_default();
             }
             let (before, progress) = (block.executed, block.state.progress);
+            block.state.watch_phases(several);
             let stop = block.run(self.context, (shared, state, device), entry, slice)?;
+            block.state.phases_watched(progress);
             let steps = block.executed - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
                 tally.instructions += steps;

@@ -280,6 +280,7 @@ pub(crate) fn run<O: BlockObserver>(
                 OpKind::Nop => pc += 1,
                 OpKind::System(op) => {
                     if active != 0 {
+                        cx.block.phases_may_end();
                         system::call(warp, cx, op, frame, at).map_err(failed)?;
                     }
                     pc += 1;
@@ -334,9 +335,12 @@ pub(super) fn barrier_id(regs: Regs, op: &BarrierOp, active: u32) -> Result<u32,
     }
 }
 
-fn special<O>(cx: &Cx<'_, O>, regs: Regs, target: u32, which: DynamicSpecial, steps: u64, at: At) {
+fn special<O>(cx: &mut Cx<'_, O>, regs: Regs, target: u32, which: DynamicSpecial, steps: u64, at: At) {
     // The time that a launch shows is the number of operations since it began, at one a nanosecond.
     let time = cx.launch.epoch + steps + cx.block.age;
+    if !matches!(which, DynamicSpecial::ActiveMask | DynamicSpecial::Zero32 | DynamicSpecial::Zero64) {
+        cx.block.phases_may_end();
+    }
     let value = match which {
         DynamicSpecial::Clock32 | DynamicSpecial::GlobalTimerLow | DynamicSpecial::Clock64 => time,
         DynamicSpecial::GlobalTimer => time,

@@ -24,6 +24,10 @@ pub(super) fn load<O: BlockObserver>(
         let looks = watch.loads(op.space, op.address, regs, at);
         cx.block.progress += u64::from(looks);
     }
+    if let Some(waits) = &mut cx.block.phase_waits {
+        let addresses = addresses(regs, op.address);
+        waits.loads(op.space, lanes_of(at.lanes).map(|lane| addresses[lane]));
+    }
     let all = at.lanes;
     let mut at = with_meaning(warp, cx, op.address, regs, at);
     if at.lanes != 0 && direct(warp, cx, op, AccessKind::Load, regs, at) {
@@ -78,6 +82,9 @@ pub(super) fn store<O: BlockObserver>(
         SpaceOperand::Generic => space_of(first_address(regs, op.address, at.lanes)).0 == MemorySpace::Local,
     };
     cx.block.progress += u64::from(!local);
+    if !local {
+        cx.block.phases_may_end();
+    }
     let mut at = with_meaning(warp, cx, op.address, regs, at);
     if at.lanes == 0 || direct(warp, cx, op, AccessKind::Store, regs, at) {
         return Ok(());

@@ -55,6 +55,11 @@ impl Local {
         self.stride
     }
 
+    /// The bytes of all stacks.
+    pub fn words(&self) -> impl Iterator<Item = u64> {
+        self.bytes.iter().flat_map(|chunk| chunk.0.as_chunks::<8>().0).map(|word| u64::from_ne_bytes(*word))
+    }
+
     /// Start of a lane's stack.
     #[inline]
     pub fn lane(&mut self, lane: usize) -> *mut u8 {

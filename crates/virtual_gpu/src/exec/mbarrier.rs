@@ -268,6 +268,10 @@ impl Execute for Test {
         }
         // SAFETY: decoding gave the target a predicate.
         unsafe { machine.regs.set_predicate(self.target, done, at.lanes) };
+        machine.block.failed_tests += u32::from(done == 0);
+        if let Some(waits) = &mut machine.block.phase_waits {
+            waits.tested(at, done == 0, machine.warp);
+        }
         for (parity, lanes) in [(false, complete_phases[0]), (true, complete_phases[1])] {
             if lanes != 0 {
                 let event = AsyncEvent::MbarrierComplete { addresses: &shown, parity };

@@ -26,6 +26,7 @@ mod load_store;
 mod local;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+mod phase_wait;
 mod pool;
 mod printf;
 mod reach;

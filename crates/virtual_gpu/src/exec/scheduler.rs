@@ -140,6 +140,11 @@ impl<'s, 'l, O: BlockObserver> Scheduler<'s, 'l, O> {
         let mut exits = false;
         loop {
             if let Some(stop) = slices.stop(*self.finished, self.cx.block.progress) {
+                let stop = if stop == BlockStop::EndOfSlice && self.waits_endlessly(progress) {
+                    BlockStop::Stuck
+                } else {
+                    stop
+                };
                 // Nothing can ask for the warps of a lone block that has finished.
                 if exits && (self.cx.cluster.len() > 1 || stop != BlockStop::Finished) {
                     self.publish_exits();
@@ -196,6 +201,14 @@ impl<'s, 'l, O: BlockObserver> Scheduler<'s, 'l, O> {
                 }
             }
         }
+    }
+
+    /// Tells whether the block has only waited on phases of `mbarrier`s that never end since its `progress` was this.
+    fn waits_endlessly(&self, progress: u64) -> bool {
+        let Some(waits) = &self.cx.block.phase_waits else { return false };
+        let running = |(_, resume): &(_, &Resume)| resume.state == WarpState::Irregular;
+        let warps = self.warps.iter().zip(&*self.resumes).filter(running).map(|(warp, _)| warp);
+        self.cx.block.progress == progress && waits.are_endless(warps)
     }
 
     /// Ends the run: shows the observer what code has counted, and moves positions into the warps unless the next block begins

@@ -124,3 +124,77 @@ fn lanes_that_never_come_are_a_deadlock() {
                 ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [tile];";
     assert!(matches!(fault(body), FaultKind::Deadlock(_)));
 }
+
+/// Launches one cluster, without a limit on waiting, after one of the two arrivals that the first phase of `bar` takes.
+fn waits(body: &str, cluster: u32, threads: u32) -> Result<(), Error> {
+    let ptx = format!(
+        ".version 8.0 .target sm_90a .address_size 64
+         .func wait(.reg .b32 bar)
+         {{
+            .reg .pred %p;
+            again: mbarrier.try_wait.parity.shared::cta.b64 %p, [bar], 0; @!%p bra again;
+            ret;
+         }}
+         .visible .entry k()
+         {{
+            .reg .pred %p, %q; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+            .shared .align 8 .b64 bar;
+            mov.u32 %r1, %tid.x; mov.u32 %r2, bar; mov.u32 %r4, %cluster_ctarank; mov.u32 %r5, 0;
+            setp.eq.u32 %p, %r1, 0;
+            @%p mbarrier.init.shared.b64 [bar], 2;
+            barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+            @%p mbarrier.arrive.shared.b64 _, [bar];
+            {body}
+            ret;
+         }}"
+    );
+    let launch = Launch { cluster: [cluster, 1, 1], ..Launch::new(cluster, threads) };
+    Device::new(&ptx).launch("k", launch, &[])
+}
+
+#[test]
+fn a_phase_that_nothing_completes_is_a_deadlock() {
+    let endless = |body: &str, cluster: u32| match waits(body, cluster, 96) {
+        Err(Error::Fault(fault)) => fault.kind.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let plain = "again: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra again;";
+    let message = "for a phase of an mbarrier that nothing completes any more";
+    assert!(endless(plain, 1).contains(message));
+    assert!(endless("call wait, (%r2);", 1).contains(message), "in a function");
+    assert!(endless(plain, 2).contains(message), "in a cluster");
+    let some = "setp.lt.u32 %p, %r1, 40; @!%p bra meet;";
+    let others = format!("{some} {plain} meet: bar.sync 0;");
+    assert!(endless(&others, 1).contains(message), "others are at a barrier");
+    let diverged = "rem.u32 %r3, %r1, 3; mul.lo.u32 %r3, %r3, 8;
+                    setp.eq.u32 %q, %r3, 0; @%q bra one; setp.eq.u32 %q, %r3, 8; @%q bra two; ret;
+                    one: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra one; ret;
+                    two: mbarrier.test_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra two;";
+    assert!(endless(diverged, 1).contains(message), "lanes wait in several loops");
+}
+
+#[test]
+fn a_long_wait_for_a_phase_ends() {
+    let counts =
+        "again: add.u32 %r5, %r5, 1; mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @%q bra done;
+                  setp.lt.u32 %q, %r5, 3000; @%q bra again; done:";
+    let by_clock = "mov.u64 %rd1, %clock64;
+                    again: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @%q bra done;
+                    mov.u64 %rd2, %clock64; sub.u64 %rd2, %rd2, %rd1; setp.lt.u64 %q, %rd2, 30000; @%q bra again; done:";
+    let computes = "setp.ne.u32 %p, %r1, 64; @%p bra wait;
+                    more: add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, 100000; @%p bra more;
+                    mbarrier.arrive.shared.b64 _, [bar];
+                    wait: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra wait;";
+    let remote = "setp.ne.u32 %p, %r1, 64; @%p bra wait;
+                  mul.lo.u32 %r6, %r4, 100000;
+                  more: add.u32 %r5, %r5, 1; setp.lt.u32 %p, %r5, %r6; @%p bra more;
+                  xor.b32 %r4, %r4, 1; mapa.shared::cluster.u32 %r3, %r2, %r4;
+                  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];
+                  wait: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra wait;
+                  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    for (name, body, cluster) in
+        [("counts", counts, 1), ("clock", by_clock, 1), ("computes", computes, 1), ("remote", remote, 2)]
+    {
+        assert!(waits(body, cluster, 96).is_ok(), "{name}: {:?}", waits(body, cluster, 96));
+    }
+}

@@ -34,6 +34,8 @@ impl<O: BlockObserver> Block<O> {
         // Warps that wait alike share a line: a block has up to 32 of them, and most often one place.
         let mut waits: Vec<(String, Vec<u32>)> = Vec::new();
         let mut first = None;
+        let phase_waits = self.state.phase_waits.as_ref();
+        let go_round = |warp, lanes| phase_waits.is_some_and(|waits| waits.go_round(warp, lanes));
         for (index, warp) in self.warps.iter().enumerate() {
             for group in &warp.groups {
                 first.get_or_insert((index, group.pc, group.mask));
@@ -42,6 +44,9 @@ impl<O: BlockObserver> Block<O> {
                     Wait::Members(mask) => {
                         let missing = mask & warp.live & !group.mask;
                         format!("for lanes {missing:#010x} of the member mask {mask:#010x}")
+                    }
+                    Wait::Nothing if go_round(warp.index, group.mask) => {
+                        "for a phase of an mbarrier that nothing completes any more".into()
                     }
                     Wait::Retry | Wait::Nothing => "in a loop for something that never comes".into(),
                 };
