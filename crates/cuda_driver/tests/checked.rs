@@ -236,10 +236,8 @@ fn a_pending_free_outlives_its_context() {
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
     let mut place = 0;
     // SAFETY: the place for the address lives longer than the call.
-    assert_eq!(
-        unsafe { cuMemAllocAsync(Out::new(&mut place), 256, stream.as_inner() as usize) },
-        CUresult::SUCCESS
-    );
+    let taken = unsafe { cuMemAllocAsync(Out::new(&mut place), 256, stream.as_inner() as usize) };
+    assert_eq!(taken, CUresult::SUCCESS);
     stream.add_callback(Box::new(|| std::thread::sleep(std::time::Duration::from_millis(200)))).unwrap();
     // SAFETY: nothing uses it.
     assert_eq!(unsafe { cuMemFreeAsync(place, stream.as_inner() as usize) }, CUresult::SUCCESS);
