@@ -98,7 +98,7 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
     }
 }
 
-/// What kernels are passed of a matrix.
+/// A matrix as kernels are passed it.
 pub(crate) trait Stored {
     /// The address of its first element.
     fn address(&self) -> u64;

@@ -6,7 +6,7 @@ use cust::memory::DeviceCopy;
 
 use crate::buffer_slice::{BufferSlice, BufferSliceMut};
 
-/// What is done when a guard is dropped.
+/// An action at the drop of a guard.
 pub(crate) trait OnDrop {}
 impl<T> OnDrop for T {}
 

@@ -27,7 +27,7 @@ use crate::extra::result;
 /// ```
 pub struct Stream {
     stream: ManuallyDrop<cust::stream::Stream>,
-    /// What destroys it, if it is other code's.
+    /// The code that destroys it, if it is shared.
     owner: Option<StreamOwner>,
 }
 
@@ -52,7 +52,7 @@ impl Stream {
         Self { stream: ManuallyDrop::new(stream), owner: Some(owner) }
     }
 
-    /// What keeps a shared stream.
+    /// The keeper of a shared stream.
     #[cfg(feature = "share")]
     pub(crate) fn owner(&self) -> Option<&StreamOwner> {
         self.owner.as_ref()
