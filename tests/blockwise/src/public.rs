@@ -54,6 +54,8 @@ pub fn safe_columns_times(block: Block<256>, a: Matrix<f32>, r: &[f32], mut s: S
     s.write(&block, |_, col| {
         let mut sum = 0.0;
         for row in 0..r.len() {
+            // LLVM would take eight, and thirteen more registers.
+            unroll!(4);
             sum += a.at(row, col) * r[row];
         }
         sum

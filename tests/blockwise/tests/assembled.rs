@@ -15,20 +15,13 @@ const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_90a"];
 
 /// A kernel that takes more than a twin, where, and why. A multiprocessor's registers are enough for as many of its blocks as of the
 /// twin's.
-const EXCEPTIONS: [(&str, &str, &[&str], &str); 5] = [
+const EXCEPTIONS: [(&str, &str, &[&str], &str); 4] = [
     (
         "safe_matmul_tiled_16",
         "matmul_tiled_16",
         &["sm_80"],
         "each matrix has its own extents, the twin has m, n and k. Required to be equal, as many, and 44 for 40 on sm_75; comparisons in \
          32 bits, as many; a thread's only element visited without a loop 30, and branches around the loads, 71 instructions a step for 66",
-    ),
-    (
-        "safe_matmul_naive",
-        "matmul_naive",
-        &["sm_75"],
-        "each matrix has its own extents. With B's place by elements, not bytes, 48, and transposes 5 % more instructions; with A's row as \
-         a slice 24 to 36, and twice the instructions; with C's place after the loop as many",
     ),
     (
         "safe_transpose_naive",

@@ -34,6 +34,10 @@ pub fn settle(
     let Some(kernel) = defined().find(|function| function.has_string_attribute(marks::WITHOUT_UNSAFE)) else {
         return Ok(String::new());
     };
+    // Others are left as they are: LLVM orders what was inlined early in another way.
+    if !defined().flat_map(Value::instructions).any(works_on_floats) {
+        return Ok(String::new());
+    }
     let flushes = float_modes::flushes_denormals(kernel);
     let name = kernel.name();
     let floats = Floats { context, module };
@@ -185,6 +189,10 @@ fn take_flags(operation: Value) {
 fn is_float(ty: Type) -> bool {
     let scalar = ty.lanes().map_or(ty, |(lane, _)| lane);
     matches!(scalar.kind(), TypeKind::Half | TypeKind::Float | TypeKind::Double)
+}
+
+fn works_on_floats(instruction: Value) -> bool {
+    is_float(instruction.ty()) || instruction.operands().any(|operand| is_float(operand.ty()))
 }
 
 fn called(value: Value) -> String {
