@@ -1,17 +1,22 @@
 //! What a typed launch refuses before it reaches the device, and what it admits.
 
+use blockwise_kernels::generic::{Add, Larger};
+use blockwise_kernels::raw::raw_folded;
+use cuda_std::Kernel;
 use cust::function::FunctionAttribute;
-use cust::memory::DeviceBuffer;
+use cust::launch;
+use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::{ModuleJitOption, OptLevel};
 use host::demos::matmul::{Variant, multiply};
 use host::modules::LEVELS;
 use kernels_gpu::base::coalescing::copy_4_bytes;
 use kernels_gpu::base::matmul::tiled::matmul_tiled_16;
 use kernels_gpu::gemm::Gemm;
-use warpsmith_launch::Shape;
 use warpsmith_launch::extra::{Extended, load_ptx, prefer_shared_carveout};
+use warpsmith_launch::{Device, Shape};
 
 use crate::Case;
+use crate::blockwise::levels;
 
 /// The cases.
 pub fn cases() -> Vec<Case> {
@@ -35,6 +40,14 @@ pub fn cases() -> Vec<Case> {
             let refused =
                 unsafe { device.kernel::<copy_4_bytes>(&LEVELS)?.launch(shape, (32u32, &from, &mut to)) };
             says(refused, &["copy_4_bytes", "1025", "1024"])
+        }),
+        Case::new("launch::each_instance_of_a_generic_kernel_is_launched", |device| {
+            each_instance(device)?;
+            let to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let kernel = device.kernel::<raw_folded<f32, Add, 1>>(levels())?;
+            // SAFETY: refused before it starts.
+            let refused = unsafe { kernel.launch(Shape::line(64, 64), (&[][..], 0.0, to.as_device_ptr())) };
+            says(refused, &["`raw_folded::<f32, Add, 1>`", "64 threads", "32"])
         }),
         Case::new("launch::more_shared_memory_than_the_device_has_is_refused", |device| {
             let from = DeviceBuffer::from_slice(&[0.0f32; 32])?;
@@ -126,6 +139,49 @@ fn says(result: Result<(), impl std::fmt::Display>, parts: &[&str]) -> anyhow::R
     let text = error.to_string();
     for part in parts {
         anyhow::ensure!(text.contains(part), "`{text}` does not say `{part}`");
+    }
+    Ok(())
+}
+
+fn each_instance(device: &Device) -> anyhow::Result<()> {
+    let module =
+        load_ptx(levels().all()[0].ptx(), &[]).map_err(|(error, log)| anyhow::anyhow!("{error}: {log}"))?;
+    macro_rules! folded {
+        ($($ty:ty, $operation:ty, $warps:literal, $fold:expr;)*) => {$({
+            type Of = raw_folded<$ty, $operation, $warps>;
+            let x: Vec<$ty> = (0..500u16).map(|i| <$ty>::from(i * 7 % 101)).collect();
+            let threads = 64 * $warps;
+            let expected: Vec<$ty> =
+                (0..threads).map(|i| x[i..].iter().copied().step_by(threads).fold(3 as $ty, $fold)).collect();
+            let (from, mut to) = (DeviceBuffer::from_slice(&x)?, DeviceBuffer::from_slice(&vec![0 as $ty; threads])?);
+            // SAFETY: `to` has an element for each thread.
+            unsafe {
+                let shape = Shape::line(threads, 32 * $warps);
+                device.kernel::<Of>(levels())?.launch(shape, (&from, 3 as $ty, to.as_device_ptr()))?;
+            }
+            device.synchronize()?;
+            anyhow::ensure!(to.as_host_vec()? == expected, Of::NAME);
+            to.copy_from(&vec![0 as $ty; threads])?;
+            let (function, stream) = (module.get_function(Of::NAME)?, device.stream());
+            // SAFETY: as above.
+            unsafe {
+                launch!(function<<<2, 32 * $warps, 0, stream>>>(
+                    from.as_device_ptr(), from.len(), 3 as $ty, to.as_device_ptr()
+                ))?;
+            }
+            device.synchronize()?;
+            anyhow::ensure!(to.as_host_vec()? == expected, "by its name, {}", Of::NAME);
+        })*};
+    }
+    folded! {
+        f32, Add, 1, |a, b| a + b;
+        f32, Add, 2, |a, b| a + b;
+        f32, Larger, 1, f32::max;
+        f32, Larger, 2, f32::max;
+        u32, Add, 1, |a, b| a + b;
+        u32, Add, 2, |a, b| a + b;
+        u32, Larger, 1, u32::max;
+        u32, Larger, 2, u32::max;
     }
     Ok(())
 }

@@ -28,6 +28,11 @@
 ///
 /// # Safety
 /// Launches rely on it: signature, parameters and bounds must be those of the entry of that name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kernel",
+    label = "neither a kernel nor an instance that one lists",
+    note = "of a generic kernel the instances are kernels that its attribute lists, as in `#[kernel(T = [f32, f64])]`: extend that line"
+)]
 pub unsafe trait Kernel {
     /// A function pointer that takes the parameters: `fn(f32, &'static [f32], *mut f32)`. References and named lifetimes
     /// are `'static`; those that the source leaves out, as in `&Scene` for a `Scene<'a>`, may be any, which is why it is

@@ -10,7 +10,8 @@
 
 use crate::crate_path;
 use crate::function::{Function, Input};
-use crate::kernel::{Kernel, Parameter, argument, by_reference, plain_name, with_static_lifetimes};
+use crate::instances::Instance;
+use crate::kernel::{Kernel, Parameter, argument, by_reference, with_static_lifetimes};
 use crate::launch_hints::LaunchHints;
 use crate::requires::{Named, Requires};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
@@ -18,7 +19,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Result, Type, parse_quote};
 
-pub fn read(function: &mut Function) -> Result<Kernel> {
+pub fn read(function: &mut Function, instance: &Instance) -> Result<Kernel> {
     let Some(blockwise) = crate_path::find("blockwise") else {
         return Err(Error::new(
             function.fn_token.span,
@@ -27,7 +28,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
         ));
     };
     let device = quote!(#blockwise::__device);
-    let identity = identity(function);
+    let identity = identity(function, instance);
     let mut hints = LaunchHints::take(&mut function.attrs)?;
     let requires = Requires::take(&mut function.attrs)?;
     if let Some(lifetime) = function.generics.params.first() {
@@ -139,13 +140,13 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     let fingerprint =
         quote!(#device::numbers::<#count>(#shape, &[#(#fingerprint),*], &[#(#relations),*], #identity));
     let places = named.iter().map(|named| &named.place);
-    let (call, ident) = (&function.ident, &function.ident);
-    let mark = format!("warpsmith.blockwise.{}", plain_name(ident));
+    let (ident, arguments) = (&function.ident, instance.arguments());
+    let mark = format!("warpsmith.blockwise.{}", instance.entry(ident));
     Ok(Kernel {
         call: quote! {{
             #(let #places = #made;)*
             #assume
-            #call(#(#passed),*)
+            #ident #arguments (#(#passed),*)
         }},
         checks,
         signature,
@@ -157,7 +158,7 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
             static __warpsmith_fingerprint: [::core::primitive::u64; #count] = #fingerprint;
         },
         host_items: quote! {
-            unsafe impl #blockwise::BlockwiseKernel for #ident {
+            unsafe impl #blockwise::BlockwiseKernel for #ident #arguments {
                 const FINGERPRINT: &'static [::core::primitive::u64] = &#fingerprint;
                 const RELATIONS: &'static [&'static ::core::primitive::str] = &[#(#texts),*];
             }
@@ -166,13 +167,14 @@ pub fn read(function: &mut Function) -> Result<Kernel> {
     })
 }
 
-/// Which kernel it is, as a constant text of three lines: its package, its module, its signature.
-fn identity(function: &Function) -> TokenStream {
+/// Which kernel it is, as a constant text of three lines: its package, its module, its signature with the instance's arguments.
+fn identity(function: &Function, instance: &Instance) -> TokenStream {
     // Cargo says them to the compiler, the same for the host and for the device; another build tool need not.
     let variable = |name| std::env::var(name).unwrap_or_default();
     let package = format!("{} {}\n", variable("CARGO_PKG_NAME"), variable("CARGO_PKG_VERSION"));
     let mut signature = String::from("\n");
     write_tokens(function.signature(), &mut signature);
+    write_tokens(instance.arguments().unwrap_or_default(), &mut signature);
     quote!(::core::concat!(#package, ::core::module_path!(), #signature))
 }
 

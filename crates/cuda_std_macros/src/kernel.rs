@@ -2,18 +2,19 @@
 
 use crate::blockwise;
 use crate::crate_path;
-use crate::embedded;
 use crate::function::{Function, Input};
-use crate::host_name::{self, HostName};
+use crate::host::Host;
+use crate::instances::{self, Instance};
 use crate::launch_hints::LaunchHints;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
-use syn::{Attribute, Error, GenericParam, Lifetime, Result, ReturnType, Type, parse_quote};
+use syn::{Attribute, Error, Generics, Lifetime, Result, ReturnType, Type, parse_quote};
 
-pub fn expand(item: TokenStream) -> TokenStream {
-    match syn::parse2::<Function>(item.clone()).and_then(expand_function) {
+pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let function = syn::parse2::<Function>(item.clone());
+    match function.and_then(|function| expand_function(&attribute, function)) {
         Ok(tokens) => tokens,
         // The function stays, so that one mistake in its signature does not also make its name unknown elsewhere. Its body goes,
         // where the mistake would be told again, and so do the marks that only a kernel has.
@@ -38,7 +39,7 @@ pub(crate) struct Parameter {
 
 impl Parameter {
     /// An expression for `cuda_std`'s `Passing`, of the type with its lifetimes.
-    fn passing(&self, cuda_std: &TokenStream, ty: &Type) -> TokenStream {
+    pub fn passing(&self, cuda_std: &TokenStream, ty: &Type) -> TokenStream {
         self.passing.clone().unwrap_or_else(|| quote!(#cuda_std::__device::passing!(#ty)))
     }
 }
@@ -62,11 +63,36 @@ pub(crate) struct Kernel {
     pub cuda_std: Option<TokenStream>,
 }
 
-fn expand_function(mut function: Function) -> Result<TokenStream> {
+/// A kernel's function for one of its instances.
+pub(crate) struct Entry {
+    /// The function as the outside sees it.
+    pub kernel: Kernel,
+    pub instance: Instance,
+    /// The name in the PTX.
+    pub name: String,
+    /// The rest of the function's lifetimes, types and constants.
+    pub generics: Generics,
+}
+
+fn expand_function(attribute: &TokenStream, mut function: Function) -> Result<TokenStream> {
     check_signature(&function)?;
     let is_safe = function.unsafety.is_none();
-    let kernel = if is_safe { blockwise::read(&mut function)? } else { read(&mut function)? };
-    let cfgs: Vec<Attribute> = function.attrs.iter().filter(|a| a.path().is_ident("cfg")).cloned().collect();
+    let mut entries = Vec::new();
+    let mut rest = function.clone();
+    for instance in instances::read(attribute, &function)? {
+        rest = instance.of(&function)?;
+        let kernel =
+            if is_safe { blockwise::read(&mut rest, &instance)? } else { read(&mut rest, &instance)? };
+        let name = instance.entry(&function.ident);
+        entries.push(Entry { kernel, instance, name, generics: rest.generics.clone() });
+    }
+    // The attributes without those that only a kernel has.
+    function.attrs = rest.attrs;
+    for (input, rest) in function.inputs.iter_mut().zip(rest.inputs) {
+        input.attrs = rest.attrs;
+    }
+    let cfgs = function.attrs.iter().filter(|a| a.path().is_ident("cfg"));
+    let cfgs = quote!(#(#cfgs)*);
 
     // The user's function becomes an ordinary Rust function, inlined into the entry: `extern "C"` would fold slices
     // and small structs into registers as the host's ABI does.
@@ -77,49 +103,28 @@ fn expand_function(mut function: Function) -> Result<TokenStream> {
     }
     function.attrs.push(parse_quote!(#[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]));
 
-    let entry = device_entry(&function, &kernel);
-    let (host_type, description) = host_description(&function, &kernel);
-    let function = if is_safe && !host_type.is_empty() {
-        as_a_value(&function, &cfgs)
-    } else {
-        function.into_token_stream()
-    };
+    let device = entries.iter().map(device_entry);
+    let host = Host::new(&function, &entries);
+    let function = if is_safe { host.as_a_value(&cfgs) } else { function.to_token_stream() };
+    let (host_type, descriptions) = (host.kernel_type(), host.descriptions());
     Ok(quote! {
         #function
-        #(#cfgs)*
-        #[cfg(target_os = "cuda")]
-        #entry
-        #(#cfgs)*
-        #[cfg(not(target_os = "cuda"))]
-        #host_type
-        #(#cfgs)*
-        #[cfg(not(target_os = "cuda"))]
-        #description
+        #(
+            #cfgs
+            #[cfg(target_os = "cuda")]
+            #device
+        )*
+        #(
+            #cfgs
+            #[cfg(not(target_os = "cuda"))]
+            #host_type
+        )*
+        #(
+            #cfgs
+            #[cfg(not(target_os = "cuda"))]
+            #descriptions
+        )*
     })
-}
-
-/// The function on the device. The host cannot call it, for nothing there makes a block: its name is there what a launch takes,
-/// and the function is only checked.
-fn as_a_value(function: &Function, cfgs: &[Attribute]) -> TokenStream {
-    let (visibility, ident) = (&function.vis, &function.ident);
-    let documentation = function.attrs.iter().filter(|attribute| attribute.path().is_ident("doc"));
-    quote! {
-        #[cfg(target_os = "cuda")]
-        #function
-        #(#cfgs)*
-        #[cfg(not(target_os = "cuda"))]
-        const _: () = {
-            #[allow(dead_code)]
-            #function
-        };
-        #(#documentation)*
-        #(#cfgs)*
-        #[cfg(not(target_os = "cuda"))]
-        #[allow(dead_code)]
-        #visibility fn #ident() -> ::core::marker::PhantomData<#ident> {
-            ::core::marker::PhantomData
-        }
-    }
 }
 
 /// A function of the same signature that is only type-checked: the error beside it ends the build.
@@ -135,7 +140,7 @@ fn without_body(mut function: Function) -> TokenStream {
 }
 
 /// A kernel that is an `unsafe fn`.
-fn read(function: &mut Function) -> Result<Kernel> {
+fn read(function: &mut Function, instance: &Instance) -> Result<Kernel> {
     let hints = LaunchHints::take(&mut function.attrs)?;
     let parameters = function.inputs.iter_mut().map(read_parameter).collect::<Result<Vec<_>>>()?;
     let passed = parameters.iter().enumerate().map(|(index, parameter)| {
@@ -147,9 +152,9 @@ fn read(function: &mut Function) -> Result<Kernel> {
             _ => quote!(#argument),
         }
     });
-    let call = &function.ident;
+    let (call, arguments) = (&function.ident, instance.arguments());
     Ok(Kernel {
-        call: quote!(#call(#(#passed),*)),
+        call: quote!(#call #arguments (#(#passed),*)),
         checks: copy_checks(&parameters),
         signature: parameters.iter().map(|p| with_static_lifetimes(&p.ty)).collect(),
         parameters,
@@ -166,14 +171,6 @@ pub(crate) fn argument(index: usize) -> Ident {
 }
 
 fn check_signature(function: &Function) -> Result<()> {
-    if let Some(parameter) = function.generics.params.iter().find(|p| !matches!(p, GenericParam::Lifetime(_)))
-    {
-        return Err(Error::new(
-            parameter.span(),
-            "a kernel cannot be generic, since the host launches it by name: make the body an `#[inline]` generic \
-             function, and write one kernel for each type that calls it",
-        ));
-    }
     if let ReturnType::Type(_, ty) = &function.output
         && !matches!(&**ty, Type::Tuple(unit) if unit.elems.is_empty())
     {
@@ -259,7 +256,10 @@ pub(crate) fn by_reference(ty: &Type) -> Result<bool> {
             ty,
             "a function pointer of the host has no meaning on the GPU: pass a number and `match` on it in the kernel",
         )),
-        Type::ImplTrait(_) => Err(Error::new_spanned(ty, "a kernel cannot be generic: name the type")),
+        Type::ImplTrait(_) => Err(Error::new_spanned(
+            ty,
+            "a kernel's parameter names its type: write `T` for it, and list the instances, as in `#[kernel(T = [f32, f64])]`",
+        )),
         _ => Ok(!SCALARS.iter().any(|scalar| is_path(ty, scalar))),
     }
 }
@@ -283,10 +283,9 @@ fn is_export(attribute: &Attribute) -> bool {
 
 /// The function that becomes the `.entry`, and beside it what the lowering needs to rebuild the PTX signature. Names
 /// and types travel as text, sizes, alignments and kinds as numbers that rustc computed.
-fn device_entry(function: &Function, kernel: &Kernel) -> TokenStream {
+fn device_entry(entry: &Entry) -> TokenStream {
+    let Entry { kernel, name, generics: lifetimes, .. } = entry;
     let Kernel { parameters, hints, call, device_marks, checks, cuda_std, .. } = kernel;
-    let name = plain_name(&function.ident);
-    let lifetimes = &function.generics;
     let (mut declared, mut layouts) = (Vec::new(), Vec::new());
     let mut text = String::new();
     for (index, parameter) in parameters.iter().enumerate() {
@@ -375,57 +374,6 @@ fn probe() -> TokenStream {
     }
 }
 
-/// The host's description: an empty type with the kernel's name, which lives in another namespace than the function.
-/// Where something else has the name there, the function keeps its own and the type gives way: see `host_name`.
-fn host_description(function: &Function, kernel: &Kernel) -> (TokenStream, TokenStream) {
-    let Kernel { parameters, signature: types, hints, host_items, checks, cuda_std, .. } = kernel;
-    let (visibility, ident) = (&function.vis, &function.ident);
-    let name = plain_name(ident);
-    // A kernel without a type on the host is checked all the same.
-    let checks_only = || (TokenStream::new(), quote!(const _: () = { #checks };));
-    let Some(cuda_std) = cuda_std else { return checks_only() };
-    let visibility = match host_name::of(&name, ident.span().unwrap().local_file().as_deref()) {
-        HostName::Free => visibility.to_token_stream(),
-        HostName::Imported => TokenStream::new(),
-        HostName::Taken => return checks_only(),
-    };
-    let layouts = parameters.iter().map(|parameter| {
-        let (name, ty) = (&parameter.name, with_static_lifetimes(&parameter.ty));
-        let (text, passing) = (type_text(&ty), parameter.passing(cuda_std, &ty));
-        quote!(#cuda_std::__device::parameter!(#name, #text, #ty, #passing))
-    });
-    let hints = hints.value(cuda_std);
-    let line = ident.span().unwrap().line() as u32;
-    let embedded = embedded::of(ident.span()).map(|ptx| {
-        quote! {
-            const EMBEDDED: ::core::option::Option<&'static #cuda_std::EmbeddedPtx> = ::core::option::Option::Some(&#ptx);
-        }
-    });
-    let documentation = format!("Describes the kernel [`{name}`](fn@{ident}) for typed launches.");
-    let host_type = quote! {
-        #[doc = #documentation]
-        #[allow(non_camel_case_types)]
-        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-        #visibility enum #ident {}
-    };
-    let description = quote! {
-        const _: () = {
-            #checks
-            unsafe impl #cuda_std::Kernel for #ident {
-                type Signature = fn(#(#types),*);
-                const NAME: &'static ::core::primitive::str = #name;
-                const PARAMS: &'static [#cuda_std::ParamLayout] = &[#(#layouts),*];
-                const LAUNCH_BOUNDS: #cuda_std::LaunchBounds = #hints;
-                const FILE: &'static ::core::primitive::str = ::core::file!();
-                const LINE: ::core::primitive::u32 = #line;
-                #embedded
-            }
-            #host_items
-        };
-    };
-    (host_type, description)
-}
-
 /// One call for each parameter, so that rustc itself points at the parameter whose type is not `Copy`.
 fn copy_checks(parameters: &[Parameter]) -> TokenStream {
     let checks = parameters.iter().map(|Parameter { ty, .. }| {
@@ -442,7 +390,7 @@ pub(crate) fn plain_name(ident: &Ident) -> String {
     ident.to_string().trim_start_matches("r#").to_owned()
 }
 
-fn type_text(ty: &Type) -> String {
+pub(crate) fn type_text(ty: &Type) -> String {
     let mut text = ty.to_token_stream().to_string();
     for (from, to) in [
         ("& ", "&"),

@@ -13,7 +13,9 @@ mod device_item;
 mod device_module;
 mod embedded;
 mod function;
+mod host;
 mod host_name;
+mod instances;
 mod kernel;
 mod launch_hints;
 mod ptx;
@@ -103,8 +105,8 @@ use proc_macro::TokenStream;
 /// [`macro@cluster_dim`] beside it. Tokens in parentheses (`#[kernel(…)]`) are accepted for upstream's sake and mean
 /// nothing.
 #[proc_macro_attribute]
-pub fn kernel(_hints: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(item.into()).into()
+pub fn kernel(instances: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(instances.into(), item.into()).into()
 }
 
 /// Limits for a kernel: `#[launch_bounds(max_threads = 256, min_blocks = 2, max_registers = 64)]`, each optional.

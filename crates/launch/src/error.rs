@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cust::error::CudaError;
+use ptx::rust_name;
 use warpsmith_cuda::ChoiceError;
 
 /// An error of this crate: the request, the limit, and the remedy.
@@ -38,7 +39,7 @@ pub enum Error {
         needed: (u32, u32),
     },
     /// No module that the device admits has this kernel.
-    #[error("kernel `{kernel}` cannot run here: {reason}")]
+    #[error("kernel `{}` cannot run here: {reason}", rust_name(kernel))]
     KernelUnavailable {
         /// The kernel.
         kernel: String,
@@ -64,7 +65,10 @@ pub enum Error {
         error: Box<ptx::Error>,
     },
     /// The PTX and the typed description of a kernel differ: one of them is stale.
-    #[error("kernel `{kernel}` was compiled with other parameters than the host knows: {difference}")]
+    #[error(
+        "kernel `{}` was compiled with other parameters than the host knows: {difference}",
+        rust_name(kernel)
+    )]
     Layout {
         /// The kernel.
         kernel: &'static str,
@@ -72,7 +76,7 @@ pub enum Error {
         difference: String,
     },
     /// The PTX's kernel without `unsafe` is another one than the host's.
-    #[error("kernel `{kernel}` differs between PTX and host: {difference}")]
+    #[error("kernel `{}` differs between PTX and host: {difference}", rust_name(kernel))]
     KernelMismatch {
         /// The kernel.
         kernel: &'static str,
@@ -101,7 +105,7 @@ pub enum Error {
     #[error("{0}")]
     Shared(String),
     /// A launch that the kernel or the device does not admit.
-    #[error("cannot launch `{kernel}`: {problem}")]
+    #[error("cannot launch `{}`: {problem}", rust_name(kernel))]
     Launch {
         /// The kernel.
         kernel: &'static str,

@@ -67,8 +67,9 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         fingerprint: Option<&'static str>,
     ) -> Result<Self, Error> {
         let attribute = |which| {
-            let value =
-                function.get_attribute(which).context(format!("read the attributes of `{}`", K::NAME))?;
+            let value = function
+                .get_attribute(which)
+                .context(format!("read the attributes of `{}`", ptx::rust_name(K::NAME)))?;
             Ok::<_, Error>(value.max(0) as u32)
         };
         let static_shared = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
@@ -134,7 +135,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         if shape.shared + self.static_shared > self.device.limits().shared_per_block {
             extra::allow_dynamic_shared(&self.function, shape.shared).context(format!(
                 "give `{}` {} bytes of dynamic shared memory",
-                K::NAME,
+                ptx::rust_name(K::NAME),
                 shape.shared
             ))?;
         }
@@ -159,7 +160,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
                 )
             }
         };
-        launched.context(format!("launch `{}`", K::NAME))
+        launched.context(format!("launch `{}`", ptx::rust_name(K::NAME)))
     }
 
     /// Blocks that wait for each other must all fit on the device at once.
@@ -168,7 +169,7 @@ impl<'d, K: Kernel> Launcher<'d, K> {
         let of_one = self
             .function
             .max_active_blocks_per_multiprocessor(BlockSize::xyz(x, y, z), shape.shared as usize)
-            .context(format!("ask how many blocks of `{}` fit", K::NAME))?;
+            .context(format!("ask how many blocks of `{}` fit", ptx::rust_name(K::NAME)))?;
         let fit = u64::from(of_one) * u64::from(self.device.limits().sms);
         let blocks: u64 = shape.grid.into_iter().map(u64::from).product();
         if blocks > fit {

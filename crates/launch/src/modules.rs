@@ -25,7 +25,7 @@ pub struct Module(cust::module::Module);
 impl Module {
     /// A kernel.
     pub fn function(&self, kernel: &str) -> Result<Function<'_>, Error> {
-        self.0.get_function(kernel).context(format!("find kernel `{kernel}`"))
+        self.0.get_function(kernel).context(format!("find kernel `{}`", ptx::rust_name(kernel)))
     }
 
     /// `cust`'s module.

@@ -42,7 +42,7 @@ pub use constant::{Constant, Initializer, SymbolAddress};
 pub use error::{Error, Problem};
 pub use instruction::{Address, Guard, Instruction, Opcode, Operand};
 pub use lines::{Frame, SourceLines};
-pub use name::Name;
+pub use name::{Name, rust_name};
 pub use nearest::{meant, nearest};
 pub use types::{Linkage, ScalarType, Space};
 

@@ -1,6 +1,6 @@
 //! Names: interned, shared, compared by content.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
@@ -75,6 +75,24 @@ impl fmt::Display for Name {
     }
 }
 
+/// A kernel's name as Rust has it: `product::<f32, 16>` for `product$f32$16`, an instance of a generic kernel. Other names stay.
+pub fn rust_name(name: &str) -> Cow<'_, str> {
+    let mut words = name.split('$');
+    let kernel = words.next().unwrap_or_default();
+    let arguments: Vec<_> = words.collect();
+    let is_word = |word: &&str| !word.is_empty();
+    // C++ mangles its own names, some of which have a `$`.
+    if arguments.is_empty() || kernel.is_empty() || kernel.starts_with('_') || !arguments.iter().all(is_word)
+    {
+        return name.into();
+    }
+    let argument = |word: &&str| match word.strip_prefix('_') {
+        Some(number) if number.starts_with(|c: char| c.is_ascii_digit()) => format!("-{number}"),
+        _ => (*word).to_owned(),
+    };
+    format!("{kernel}::<{}>", arguments.iter().map(argument).collect::<Vec<_>>().join(", ")).into()
+}
+
 /// Stores one copy of each spelling.
 #[derive(Default)]
 pub(crate) struct Interner<'s>(HashMap<&'s str, Name>);
@@ -82,5 +100,20 @@ pub(crate) struct Interner<'s>(HashMap<&'s str, Name>);
 impl<'s> Interner<'s> {
     pub(crate) fn name(&mut self, text: &'s str) -> Name {
         self.0.entry(text).or_insert_with(|| Name::from(text)).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rust_name;
+
+    #[test]
+    fn instances_are_named_as_in_rust() {
+        assert_eq!(rust_name("product$f32$16"), "product::<f32, 16>");
+        assert_eq!(rust_name("shift$_3"), "shift::<-3>");
+        assert_eq!(rust_name("shift$_a"), "shift::<_a>");
+        for other in ["product", "_Z3f$1", "$x", "x$", "x$$y", ""] {
+            assert_eq!(rust_name(other), other);
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! Names of kernels, functions and variables as the source has them.
 
-/// A variable's name as the source has it.
+use std::borrow::Cow;
+
+/// A variable's or a kernel's name as the source has it.
 pub(crate) fn readable(name: &str) -> String {
+    if let Cow::Owned(instance) = ptx::rust_name(name) {
+        return instance;
+    }
     let whole = format!("{:#}", rustc_demangle::demangle(name));
     let short = whole.strip_suffix("::__shared_array::__ARRAY").unwrap_or(&whole);
     if !short.starts_with("_Z") {
@@ -61,5 +66,6 @@ mod tests {
         assert_eq!(readable("_ZN1a12_GLOBAL__N_13addIfEEvPT_"), "a::(anonymous namespace)::add");
         assert_eq!(readable("_Z99short"), "_Z99short");
         assert_eq!(readable("dynamic"), "dynamic");
+        assert_eq!(readable("product$f32$16"), "product::<f32, 16>");
     }
 }

@@ -42,7 +42,7 @@ pub enum Error {
         line: u32,
     },
     /// The launch asks for more than the chip or the kernel admits.
-    #[error("launch of `{kernel}`: {what} is {asked}, the limit is {limit}")]
+    #[error("launch of `{}`: {what} is {asked}, the limit is {limit}", ptx::rust_name(kernel))]
     LaunchLimit {
         kernel: String,
         /// The request, in words.
@@ -53,7 +53,10 @@ pub enum Error {
         limit: u64,
     },
     /// The parameter block is shorter or longer than the kernel's.
-    #[error("launch of `{kernel}`: its parameters take {expected} bytes, {given} were given")]
+    #[error(
+        "launch of `{}`: its parameters take {expected} bytes, {given} were given",
+        ptx::rust_name(kernel)
+    )]
     Parameters {
         kernel: String,
         /// Size of the kernel's parameter block.
@@ -326,7 +329,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        let (kind, kernel) = (&self.kind, &self.kernel);
+        let (kind, kernel) = (&self.kind, ptx::rust_name(&self.kernel));
         write!(f, "{kind} in kernel `{kernel}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})")?;
         match kind {
             // It has its own file and line; the call of `__assertfail` is in the code that reports panics.

@@ -5,6 +5,7 @@
 pub mod attention;
 pub mod coalescing;
 pub mod diagonals;
+pub mod generic;
 pub mod histogram;
 pub mod levels;
 pub mod linear;

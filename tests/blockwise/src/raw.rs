@@ -6,6 +6,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::prelude::*;
 use cuda_std::{GpuFloat, atomic, shared_array, warp};
 
+use crate::generic::{Add, Larger, Operation};
+
 /// This thread's number, its lane and its warp; and the block's number and how many blocks there are.
 #[inline(always)]
 fn place() -> (usize, usize, usize) {
@@ -197,4 +199,19 @@ pub unsafe fn raw_sort_parts(keys: &[u32], sorted: *mut u32) {
             }
         }
     }
+}
+
+/// The elements `i`, `i + n`, … of `x` in one value for each `i` below `n`, the number of threads, begun with `first`.
+///
+/// # Safety
+/// `to` has room for an element for each thread.
+#[kernel(T = [f32, u32], OP = [Add, Larger], WARPS = [1, 2])]
+#[launch_bounds(max_threads = 32 * WARPS)]
+pub unsafe fn raw_folded<T: Copy, OP: Operation<T>, const WARPS: u32>(x: &[T], first: T, to: *mut T) {
+    let (thread, block, blocks) = place();
+    let threads = 32 * WARPS as usize;
+    let from = threads * block + thread;
+    let folded = x.iter().skip(from).step_by(threads * blocks).fold(first, |all, x| OP::of(all, *x));
+    // SAFETY: the caller's promise.
+    unsafe { *to.add(from) = folded };
 }

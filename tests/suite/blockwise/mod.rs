@@ -1,6 +1,7 @@
 //! Kernels without `unsafe`, at sizes that divide nothing.
 #![forbid(unsafe_code)]
 
+mod generic;
 mod levels;
 mod linear;
 mod lines;
@@ -24,7 +25,7 @@ static LEVELS: Levels = Levels::new(&[
     Level::new(include_str!(concat!(env!("OUT_DIR"), "/blockwise_80.ptx"))),
 ]);
 
-fn levels() -> &'static Levels {
+pub fn levels() -> &'static Levels {
     &LEVELS
 }
 
@@ -56,6 +57,9 @@ pub fn cases() -> Vec<Case> {
             trees_price_options
             sequences_are_aligned
             brightness_flows_and_matrices_are_divided;
+        generic:
+            columns_of_each_type_operation_and_edge_are_folded
+            lists_of_pairs_and_negative_constants_make_instances;
         linear:
             neighbours_are_summed
             columns_of_threads_turn

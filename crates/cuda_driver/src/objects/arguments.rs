@@ -22,7 +22,7 @@ pub fn gather(kernel: &Kernel, params: In<*mut c_void>, extra: In<*mut c_void>) 
             let used = kernel.params().last().map_or(0, |last| (last.offset + last.size) as usize);
             if given.len() < used {
                 return Err(refused(CUresult::INVALID_VALUE, || {
-                    let (name, given) = (kernel.name(), given.len());
+                    let (name, given) = (ptx::rust_name(kernel.name()), given.len());
                     format!("`{name}` takes {used} bytes of parameters, and the launch's buffer has {given}")
                 }));
             }
@@ -101,7 +101,7 @@ fn unfit(kernel: &Kernel, index: usize, why: &str) -> CUresult {
         format!(
             "the arguments of the launch do not fit `{}`{parameter}. It takes {} arguments, of {} bytes; a slice is two, its \
              pointer and its length",
-            kernel.name(),
+            ptx::rust_name(kernel.name()),
             params.len(),
             sizes.join(", ")
         )

@@ -98,7 +98,9 @@ impl Request {
 
     fn shape(&self, function: &Function) -> Answer<Launch> {
         if let Some(why) = self.unfit(function) {
-            return Err(refused(CUresult::INVALID_VALUE, || format!("`{}`: {why}", function.kernel.name())));
+            return Err(refused(CUresult::INVALID_VALUE, || {
+                format!("`{}`: {why}", ptx::rust_name(function.kernel.name()))
+            }));
         }
         let cluster = self.cluster.or(function.kernel.required_cluster()).unwrap_or([1; 3]);
         check_cluster(self.grid, cluster, function)?;
@@ -112,7 +114,7 @@ impl Request {
         let (blocks, resident) = (launch.blocks(), resident_blocks(function, &launch));
         if self.cooperative && blocks > resident {
             return Err(refused(CUresult::COOPERATIVE_LAUNCH_TOO_LARGE, || {
-                let name = function.kernel.name();
+                let name = ptx::rust_name(function.kernel.name());
                 format!(
                     "`{name}`: a cooperative grid of {blocks} blocks, of which {resident} fit the GPU at a time"
                 )

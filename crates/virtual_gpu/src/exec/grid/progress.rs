@@ -79,7 +79,7 @@ impl<O: LaunchObserver> Grid<'_, O> {
             && self.notice.compare_exchange(last, seconds, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
             let place = self.hottest(block);
-            let name = &self.context.kernel.name;
+            let name = ptx::rust_name(&self.context.kernel.name);
             let ended = self.merge.lock().unwrap_or_else(PoisonError::into_inner).ended;
             // What stands there already is a progress line, which will be written again.
             let clear = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
