@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 /// Makes a function an entry point that the host can launch.
 ///
 /// A function without `unsafe` is a blockwise kernel: its first parameter is a `blockwise::Block`, and the crate `blockwise`
-/// describes the rest. What follows is of `unsafe` ones, which are not generic and return nothing. `&[T]` is
+/// describes the rest. What follows is of `unsafe` ones, which return nothing. `&[T]` is
 /// passed as pointer and length, scalars, pointers and references as themselves, and any other `Copy` type by value
 /// with its Rust size and alignment. `&mut` is refused, since every thread would hold it: take `*mut T`.
 ///
@@ -41,6 +41,9 @@ use proc_macro::TokenStream;
 ///     }
 /// }
 /// ```
+///
+/// A generic kernel lists its instances, `#[kernel(T = [f32, f64], N = [16, 32])]` or `#[kernel((T, N) = [(f32, 32), (f64, 16)])]`: each is an
+/// entry of its own, and an instance that is not listed is no kernel. A function as a parameter is a unit type with a trait.
 ///
 /// On the host a type of the same name describes the kernel to typed launches. If a module of that name is beside the
 /// function, there is no such type; if the function is imported to where its own module is
@@ -60,7 +63,7 @@ use proc_macro::TokenStream;
 /// ```compile_fail
 /// # use cuda_std::kernel;
 /// #[kernel]
-/// pub unsafe fn generic<T: Copy>(x: T) {} // the host launches by name
+/// pub unsafe fn generic<T: Copy>(x: T) {} // `T` has no list
 /// ```
 /// ```compile_fail
 /// # use cuda_std::kernel;
