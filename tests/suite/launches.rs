@@ -2,7 +2,6 @@
 
 use blockwise_kernels::generic::{Add, Larger};
 use blockwise_kernels::raw::raw_folded;
-use cuda_std::Kernel;
 use cust::function::FunctionAttribute;
 use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};
@@ -12,6 +11,7 @@ use host::modules::LEVELS;
 use kernels_gpu::base::coalescing::copy_4_bytes;
 use kernels_gpu::base::matmul::tiled::matmul_tiled_16;
 use kernels_gpu::gemm::Gemm;
+use warpsmith_launch::Kernel;
 use warpsmith_launch::extra::{Extended, load_ptx, prefer_shared_carveout};
 use warpsmith_launch::{Device, Shape};
 
@@ -43,10 +43,10 @@ pub fn cases() -> Vec<Case> {
         }),
         Case::new("launch::each_instance_of_a_generic_kernel_is_launched", |device| {
             each_instance(device)?;
-            let to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
+            let (from, to) = (DeviceBuffer::from_slice(&[0.0f32; 32])?, DeviceBuffer::from_slice(&[0.0f32; 32])?);
             let kernel = device.kernel::<raw_folded<f32, Add, 1>>(levels())?;
             // SAFETY: refused before it starts.
-            let refused = unsafe { kernel.launch(Shape::line(64, 64), (&[][..], 0.0, to.as_device_ptr())) };
+            let refused = unsafe { kernel.launch(Shape::line(64, 64), (&from, 0.0f32, to.as_device_ptr())) };
             says(refused, &["`raw_folded::<f32, Add, 1>`", "64 threads", "32"])
         }),
         Case::new("launch::more_shared_memory_than_the_device_has_is_refused", |device| {

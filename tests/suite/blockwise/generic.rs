@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use blockwise::BlockwiseKernel;
 use blockwise_kernels::generic::{Add, Larger, NARROW, safe_columns, safe_shifted};
-use cuda_std::Kernel;
 use warpsmith_launch::Device;
+use warpsmith_launch::Kernel;
 
 use super::{levels, numbers};
 
@@ -48,10 +48,10 @@ pub fn columns_of_each_type_operation_and_edge_are_folded(device: &Device) {
 fn shifted<P, S, const BY: isize, const THREADS: usize>(device: &Device, x: &[P], rest: S) -> Vec<S>
 where
     P: blockwise_kernels::generic::Pixel<Sample = S> + warpsmith_launch::cust::memory::DeviceCopy,
-    S: blockwise::DeviceCopy + warpsmith_launch::cust::memory::DeviceCopy + Default,
+    S: blockwise::DeviceCopy + warpsmith_launch::cust::memory::DeviceCopy,
     safe_shifted<P, BY, THREADS>: BlockwiseKernel<Signature = fn(&'static [P], S, blockwise::SliceMut<S>)>,
 {
-    let (from, mut to) = (device.upload(x).unwrap(), device.zeroed::<S>(x.len()).unwrap());
+    let (from, mut to) = (device.upload(x).unwrap(), device.upload(&vec![rest; x.len()]).unwrap());
     let kernel = device.kernel::<safe_shifted<P, BY, THREADS>>(levels()).unwrap();
     device.scope(|scope| scope.launch(&kernel, (&from, rest, &mut to))).unwrap();
     device.download(&to).unwrap()
