@@ -43,7 +43,8 @@ pub fn cases() -> Vec<Case> {
         }),
         Case::new("launch::each_instance_of_a_generic_kernel_is_launched", |device| {
             each_instance(device)?;
-            let (from, to) = (DeviceBuffer::from_slice(&[0.0f32; 32])?, DeviceBuffer::from_slice(&[0.0f32; 32])?);
+            let (from, to) =
+                (DeviceBuffer::from_slice(&[0.0f32; 32])?, DeviceBuffer::from_slice(&[0.0f32; 32])?);
             let kernel = device.kernel::<raw_folded<f32, Add, 1>>(levels())?;
             // SAFETY: refused before it starts.
             let refused = unsafe { kernel.launch(Shape::line(64, 64), (&from, 0.0f32, to.as_device_ptr())) };

@@ -126,6 +126,8 @@ impl<'k> Host<'k> {
             }
         });
         quote! {
+            // An instance's constants stand in the attributes' terms: `32 * 1`.
+            #[allow(clippy::identity_op, clippy::erasing_op)]
             const _: () = {
                 #checks
                 unsafe impl #cuda_std::Kernel for #ident #arguments {
