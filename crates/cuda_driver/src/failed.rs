@@ -35,7 +35,7 @@ impl Before {
 }
 
 /// Whether a kernel's fault has ended the context.
-fn is_lost(answer: CUresult) -> bool {
+pub(crate) fn is_lost(answer: CUresult) -> bool {
     matches!(answer.0, 700 | 702 | 710 | 714..=719)
 }
 

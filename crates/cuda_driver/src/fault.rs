@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use virtual_gpu::{Error, Fault, is_library};
 
 use crate::abi::CUresult;
+use crate::failed::is_lost;
 
 static LAST: Mutex<Last> = Mutex::new(Last { fault: None, number: 0, noticed: false });
 
@@ -41,11 +42,15 @@ pub fn context_lost(code: u32) -> Option<String> {
 }
 
 fn lost_by(fault: &Fault, code: u32) -> Option<String> {
-    (fault.kind.cuda_code() == code).then(|| {
+    (is_lost(CUresult(code)) && fault.kind.cuda_code() == code).then(|| {
         let frames = &fault.location.frames;
         let frame = frames.iter().find(|frame| !is_library(&frame.file)).or(frames.first());
         let place = frame.map(|frame| format!(" at {}:{}", frame.file, frame.line));
-        format!("the context was lost when kernel `{}` faulted{}", fault.kernel, place.unwrap_or_default())
+        format!(
+            "the context was lost when kernel `{}` faulted{}",
+            ptx::rust_name(&fault.kernel),
+            place.unwrap_or_default()
+        )
     })
 }
 

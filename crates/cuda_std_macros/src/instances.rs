@@ -247,8 +247,9 @@ impl Instance {
     /// The tokens with the arguments for their parameters.
     fn put_in(&self, tokens: TokenStream, form: fn(&Argument) -> TokenStream) -> Result<TokenStream> {
         let mut put = TokenStream::new();
-        // Neither a lifetime, nor an item of a path or a value.
+        // Neither a lifetime, nor an item of a path or a value; `0..N` and `n: N` have one.
         let mut may_be = true;
+        let mut before = None;
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
             match token {
@@ -273,10 +274,20 @@ impl Instance {
                     may_be = true;
                 }
                 other => {
-                    may_be = !matches!(&other, TokenTree::Punct(punct) if [':', '\'', '.'].contains(&punct.as_char()));
+                    let mark =
+                        if let TokenTree::Punct(punct) = &other { Some(punct.as_char()) } else { None };
+                    may_be = match mark {
+                        Some('\'') => false,
+                        Some('.') => before == Some('.'),
+                        Some(':') => before != Some(':'),
+                        _ => true,
+                    };
                     put.extend([other]);
+                    before = mark;
+                    continue;
                 }
             }
+            before = None;
         }
         Ok(put)
     }

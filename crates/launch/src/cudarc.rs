@@ -63,7 +63,7 @@ macro_rules! version {
         pub mod $module {
             use std::sync::Arc;
 
-            use $cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+            use $cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
             use super::Lend;
             use crate::buffer_slice::{BufferSlice, BufferSliceMut};
@@ -103,10 +103,32 @@ macro_rules! version {
                 Err(Error::Shared(format!("the slice is of device {of}, and the launches are of device {device}")))
             }
 
+            /// Memory of cudarc's own: others may implement its traits, and safe code would trust what they say.
+            ///
+            /// # Safety
+            /// Its pointer and length are those of elements that it borrows or owns.
+            pub unsafe trait Source<T>: DevicePtr<T> {}
+            // SAFETY: cudarc allocated it.
+            unsafe impl<T> Source<T> for CudaSlice<T> {}
+            // SAFETY: a part of such a slice.
+            unsafe impl<T> Source<T> for CudaView<'_, T> {}
+            // SAFETY: a part of such a slice.
+            unsafe impl<T> Source<T> for CudaViewMut<'_, T> {}
+
+            /// Such memory that is written.
+            ///
+            /// # Safety
+            /// As [`Source`], and nothing else reaches the elements.
+            pub unsafe trait Target<T>: DevicePtrMut<T> {}
+            // SAFETY: cudarc allocated it.
+            unsafe impl<T> Target<T> for CudaSlice<T> {}
+            // SAFETY: a part of such a slice, borrowed mutably.
+            unsafe impl<T> Target<T> for CudaViewMut<'_, T> {}
+
             /// Lends a slice or view to launches that read it.
             pub fn read<'b, T: Lend>(
                 device: &'b Device,
-                slice: &'b impl DevicePtr<T>,
+                slice: &'b impl Source<T>,
             ) -> Result<SliceGuard<'b, T::As>, Error> {
                 let stream = stream_of(device)?;
                 same_context(slice.stream(), stream)?;
@@ -119,7 +141,7 @@ macro_rules! version {
             /// Lends a slice or view to launches that write it.
             pub fn write<'b, T: Lend>(
                 device: &'b Device,
-                slice: &'b mut impl DevicePtrMut<T>,
+                slice: &'b mut impl Target<T>,
             ) -> Result<SliceGuardMut<'b, T::As>, Error> {
                 let stream = stream_of(device)?;
                 same_context(slice.stream(), stream)?;

@@ -16,9 +16,9 @@ use crate::matrix::{DeviceMatrix, MatrixSlice, MatrixSliceMut, Stored};
 /// | parameter | argument |
 /// | --- | --- |
 /// | a number, or a `Copy` type by value | itself |
-/// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>` |
+/// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>`, `&SliceGuard<T>` |
 /// | `Matrix<T>` | `&DeviceMatrix<T>`, `MatrixSlice<T>` |
-/// | `SliceMut<T, …>`, `Counters<T>` | `&mut Buffer<T>`, `BufferSliceMut<T>` |
+/// | `SliceMut<T, …>`, `Counters<T>` | `&mut Buffer<T>`, `BufferSliceMut<T>`, `&mut SliceGuardMut<T>` |
 /// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>`, `MatrixSliceMut<T>` |
 ///
 /// Two parts of one buffer are two arguments:

@@ -81,8 +81,12 @@ pub fn rust_name(name: &str) -> Cow<'_, str> {
     let kernel = words.next().unwrap_or_default();
     let arguments: Vec<_> = words.collect();
     let is_word = |word: &&str| !word.is_empty();
-    // C++ mangles its own names, some of which have a `$`.
-    if arguments.is_empty() || kernel.is_empty() || kernel.starts_with('_') || !arguments.iter().all(is_word)
+    // C++ mangles its own names, some of which have a `$`, and LLVM writes `_$_` for a dot.
+    if name.contains("_$_")
+        || arguments.is_empty()
+        || kernel.is_empty()
+        || kernel.starts_with('_')
+        || !arguments.iter().all(is_word)
     {
         return name.into();
     }

@@ -56,16 +56,17 @@ impl BlockState {
     }
 
     /// Begins a slice of the block.
-    pub fn watch_phases(&mut self, in_cluster: bool) {
+    pub fn watch_phases(&mut self) {
         self.failed_tests = 0;
         if let Some(waits) = &mut self.phase_waits {
-            waits.begin(in_cluster);
+            waits.begin();
         }
     }
 
-    /// Ends a slice that began at this `progress`: the next is watched if this one was spent on tests that failed.
-    pub fn phases_watched(&mut self, progress: u64) {
-        if self.progress != progress || self.failed_tests == 0 {
+    /// Ends a slice that began at this `progress`: the next is watched if this one was spent on tests that failed. Blocks of a
+    /// cluster are not: others complete their phases.
+    pub fn phases_watched(&mut self, progress: u64, in_cluster: bool) {
+        if in_cluster || self.progress != progress || self.failed_tests == 0 {
             self.phase_waits = None;
         } else {
             self.phase_waits.get_or_insert_default();

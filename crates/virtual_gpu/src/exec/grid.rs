@@ -280,9 +280,9 @@ impl<'a, O: LaunchObserver> Grid<'a, O> {
                 block.state.watch.get_or_insert_default();
             }
             let (before, progress) = (block.executed, block.state.progress);
-            block.state.watch_phases(several);
+            block.state.watch_phases();
             let stop = block.run(self.context, (shared, state, device), entry, slice)?;
-            block.state.phases_watched(progress);
+            block.state.phases_watched(progress, several);
             let steps = block.executed - before;
             if stop == BlockStop::Finished && before == 0 && self.keeps_tallies {
                 tally.instructions += steps;

@@ -2,7 +2,7 @@
 //!
 //! A failed test changes nothing. If lanes fail one in a state of their warp (registers, stacks, place) in which they have failed one
 //! before, and nothing has changed in between that they could see, they go round for ever. A block all lanes of which do that, or wait
-//! for these, is deadlocked. Loops that count, or look at a clock or at memory beyond the block, are never in the same state.
+//! for these, is deadlocked. A block of a cluster is not looked at: others complete its phases. Loops that count, or look at a clock or at memory beyond the block, are never in the same state.
 
 use std::collections::HashSet;
 
@@ -26,12 +26,9 @@ pub(crate) struct PhaseWaits {
 }
 
 impl PhaseWaits {
-    /// Begins a slice of the block. In a cluster, blocks that ran since may have completed a phase, so each lane must fail again.
-    pub fn begin(&mut self, in_cluster: bool) {
+    /// Begins a slice of the block.
+    pub fn begin(&mut self) {
         self.changed = false;
-        if in_cluster {
-            self.cycling.clear();
-        }
     }
 
     /// Forgets all: something changed that a waiting lane could see, or a lane has looked beyond the block.
@@ -89,7 +86,9 @@ fn state_of(at: At, warp: &Warp) -> u64 {
     let rows = warp.rows.iter().flat_map(|row| row.0.as_chunks::<2>().0);
     let registers = rows.map(|[low, high]| u64::from(*low) | u64::from(*high) << 32);
     let begin = u64::from(at.pc) << 32 | u64::from(at.lanes) ^ u64::from(at.warp).rotate_right(6);
+    let frames = warp.frames.iter().map(|frame| u64::from(frame.call_pc) << 32 | u64::from(frame.parent));
     registers
         .chain(warp.local.words())
+        .chain(frames)
         .fold(begin, |hash, word| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }
