@@ -26,14 +26,16 @@ use crate::argument::HostType;
 /// A `Copy` type of your own is lent as itself:
 ///
 /// ```
-/// use warpsmith_launch::{cudarc::Lend, cust::DeviceCopy};
+/// use warpsmith_launch::{cudarc::Lend, cust::memory::DeviceCopy};
 ///
-/// #[derive(Clone, Copy, DeviceCopy)]
+/// #[derive(Clone, Copy)]
 /// #[repr(C)]
 /// struct Body {
 ///     place: [f32; 3],
 ///     mass: f32,
 /// }
+/// // SAFETY: numbers alone.
+/// unsafe impl DeviceCopy for Body {}
 ///
 /// impl Lend for Body {
 ///     type As = Body;
