@@ -1,6 +1,6 @@
 //! Kernels that programs on cudarc launch.
 
-/// What is compiled for the GPU.
+/// Kernels of the test programs.
 #[warpsmith::device]
 pub mod kernels {
     use warpsmith::kernel::*;
