@@ -42,7 +42,7 @@ const PLACES: &[&str] = &[
 #[cfg(windows)]
 const PLACES: &[&str] = &[];
 
-/// The real driver, open; or, if [other code of the process](RealDriver::loaded) calls it, the stand-in.
+/// The real driver, open; or the stand-in, if other code of the process has loaded that.
 pub struct RealDriver {
     library: Library,
     path: PathBuf,
