@@ -373,6 +373,8 @@ fn attention(device: &Device) -> anyhow::Result<()> {
     let grid = ((length / 128) as u32, heads as u32);
     launch(device, "attention", (grid, 384, SHARED_BYTES), &mut arguments)?;
     let got = out.as_host_vec()?;
+    let bytes: Vec<u8> = got.iter().flat_map(|element| element.0.to_le_bytes()).collect();
+    crate::goldens::compare(device, "attention_f16", &bytes)?;
     let line = |matrix: &[F16], at: usize| -> Vec<f64> {
         matrix[at * width..][..width].iter().map(|element| element.0.to_f64()).collect()
     };

@@ -9,6 +9,7 @@ mod blockwise;
 mod counters;
 mod demos;
 mod examples;
+mod goldens;
 mod hopper_blocks;
 mod images;
 #[cfg(feature = "ladder")]
@@ -124,6 +125,7 @@ fn cases() -> Vec<Case> {
         blockwise::cases(),
         answers::cases(),
         examples::cases(),
+        goldens::cases(),
         images::cases(),
     ]
     .into_iter()

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use anyhow::{Context, bail};
 use libloading::Library;
 
-use crate::{Device, THREADS};
+use crate::Device;
 
 type Status = c_int;
 type Address = u64;
@@ -67,7 +67,7 @@ impl Driver {
 }
 
 impl Device for Driver {
-    fn run(&mut self, ptx: &str, blocks: u32, input: &[u8], output: usize) -> anyhow::Result<Vec<u8>> {
+    fn run(&mut self, ptx: &str, shape: (u32, u32), input: &[u8], output: usize) -> anyhow::Result<Vec<u8>> {
         let module = self.load(ptx)?;
         let mut function: *mut c_void = std::ptr::null_mut();
         call!(self, b"cuModuleGetFunction", (
@@ -84,8 +84,8 @@ impl Device for Driver {
         let mut parameters = [&raw mut inputs as *mut c_void, &raw mut outputs as *mut c_void];
         call!(self, b"cuLaunchKernel", (
             function => *mut c_void,
-            blocks => c_uint, 1 => c_uint, 1 => c_uint,
-            THREADS as c_uint => c_uint, 1 => c_uint, 1 => c_uint,
+            shape.0 => c_uint, 1 => c_uint, 1 => c_uint,
+            shape.1 => c_uint, 1 => c_uint, 1 => c_uint,
             0 => c_uint,
             std::ptr::null_mut() => *mut c_void,
             parameters.as_mut_ptr() => *mut *mut c_void,

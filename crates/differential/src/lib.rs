@@ -5,7 +5,7 @@
 //! random forms together, each fed by results of others. [`operand`] makes
 //! the operands, edge values before all, from a seed and the form's text, so a recording needs only the results.
 //! [`mod@record`] keeps these, compressed; [`mod@compare`] lists where two recordings differ, form by form.
-//! [`complete`] goes through all inputs of functions.
+//! [`complete`] goes through all inputs of functions, [`products`] through many of tensor cores' instructions.
 
 pub mod chain;
 pub mod compare;
@@ -13,6 +13,7 @@ pub mod complete;
 pub mod driver;
 pub mod form;
 pub mod operand;
+pub mod products;
 pub mod program;
 pub mod record;
 mod simulated;
@@ -22,9 +23,9 @@ pub const THREADS: usize = 64;
 
 /// Anything that runs a program.
 pub trait Device {
-    /// Loads `ptx`, runs its kernel `cases` on some blocks of [`THREADS`], with `input` and a zeroed output buffer of
-    /// `output` bytes as its two parameters, and returns the output.
-    fn run(&mut self, ptx: &str, blocks: u32, input: &[u8], output: usize) -> anyhow::Result<Vec<u8>>;
+    /// Loads `ptx`, runs its kernel `cases` on so many blocks and threads of each, with `input` and a zeroed output buffer
+    /// of `output` bytes as its two parameters, and returns the output.
+    fn run(&mut self, ptx: &str, shape: (u32, u32), input: &[u8], output: usize) -> anyhow::Result<Vec<u8>>;
 }
 
 /// A form that a device would not run, and why.
@@ -45,7 +46,8 @@ pub fn record(
     let mut record = record::Record::new(seed);
     let mut refused = Vec::new();
     let mut run = |program: &program::Program, record: &mut record::Record| -> anyhow::Result<()> {
-        let output = device.run(&program.ptx(), 1, &program.input(seed), program.output_bytes())?;
+        let output =
+            device.run(&program.ptx(), (1, THREADS as u32), &program.input(seed), program.output_bytes())?;
         program.collect(&output, record);
         Ok(())
     };

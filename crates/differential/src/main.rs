@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use differential::complete::{self, CHUNKS, Chunks, FUNCTIONS, Kept};
-use differential::{Device, compare, driver::Driver, program, record::Record};
+use differential::{Device, compare, driver::Driver, products, program, record::Record};
 use virtual_gpu::Gpu;
 
 /// The virtual GPU against hardware, one instruction form at a time.
@@ -14,12 +14,8 @@ use virtual_gpu::Gpu;
 enum Command {
     /// Runs every program on a driver library's device and writes the results.
     Record {
-        /// The driver library whose device runs them.
-        #[arg(long, default_value = "libcuda.so.1")]
-        library: String,
-        /// The virtual GPU of this process runs them.
-        #[arg(long = "virtual", conflicts_with = "library")]
-        simulated: bool,
+        #[command(flatten)]
+        on: On,
         /// Operands are drawn from it.
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -29,9 +25,16 @@ enum Command {
     },
     /// Writes hashes of functions of one `f32` for all 2^32 inputs: seconds on a GPU, half an hour on the virtual one.
     Complete {
-        /// The driver library whose device computes them.
-        #[arg(long, default_value = "libcuda.so.1")]
-        library: String,
+        #[command(flatten)]
+        on: On,
+        /// Where the hashes go.
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Writes hashes of 10,485,760 results of each instruction of tensor cores.
+    Products {
+        #[command(flatten)]
+        on: On,
         /// Where the hashes go.
         #[arg(short, long)]
         output: PathBuf,
@@ -53,15 +56,32 @@ enum Command {
     },
 }
 
+/// The device that runs programs.
+#[derive(clap::Args)]
+struct On {
+    /// The driver library whose device runs them.
+    #[arg(long, default_value = "libcuda.so.1")]
+    library: String,
+    /// The virtual GPU of this process runs them.
+    #[arg(long = "virtual", conflicts_with = "library")]
+    simulated: bool,
+}
+
+impl On {
+    fn open(&self) -> anyhow::Result<Box<dyn Device>> {
+        Ok(if self.simulated {
+            Box::new(Gpu::new(&gpu_model::chips::H200))
+        } else {
+            Box::new(Driver::open(&self.library)?)
+        })
+    }
+}
+
 fn main() -> anyhow::Result<ExitCode> {
     let programs = program::all();
     match Command::parse() {
-        Command::Record { library, simulated, seed, output } => {
-            let mut device: Box<dyn Device> = if simulated {
-                Box::new(Gpu::new(&gpu_model::chips::H200))
-            } else {
-                Box::new(Driver::open(&library)?)
-            };
+        Command::Record { on, seed, output } => {
+            let mut device = on.open()?;
             let (record, refused) = differential::record(device.as_mut(), &programs, seed);
             for form in &refused {
                 println!("refused: {}: {}", form.form, form.reason);
@@ -75,12 +95,23 @@ fn main() -> anyhow::Result<ExitCode> {
                 bytes.len()
             );
         }
-        Command::Complete { library, output } => {
-            let mut driver = Driver::open(&library)?;
+        Command::Complete { on, output } => {
+            let mut device = on.open()?;
             let all = Chunks { stride: 1, count: CHUNKS };
             let mut lines = String::new();
             for function in FUNCTIONS {
-                lines += &Kept::of(&complete::hashes(&mut driver, function, all)?).line(function);
+                lines += &Kept::of(&complete::hashes(device.as_mut(), function, all)?, complete::SAMPLE)
+                    .line(function);
+            }
+            std::fs::write(&output, lines).with_context(|| format!("cannot write {}", output.display()))?;
+        }
+        Command::Products { on, output } => {
+            let mut device = on.open()?;
+            let mut lines = String::new();
+            for (name, instruction, operands) in products::all() {
+                let all = Chunks { stride: 1, count: products::BLOCKS };
+                let hashes = products::hashes(device.as_mut(), &instruction, operands, all);
+                lines += &Kept::of(&hashes.with_context(|| name.clone())?, products::SAMPLE).line(&name);
             }
             std::fs::write(&output, lines).with_context(|| format!("cannot write {}", output.display()))?;
         }
@@ -107,6 +138,9 @@ fn main() -> anyhow::Result<ExitCode> {
             std::fs::create_dir_all(&directory)?;
             for program in &programs {
                 std::fs::write(directory.join(format!("{}.ptx", program.name)), program.ptx())?;
+            }
+            for (i, (_, instruction, operands)) in products::all().into_iter().enumerate() {
+                std::fs::write(directory.join(format!("product_{i}.ptx")), instruction.ptx(operands))?;
             }
             let forms: usize = programs.iter().map(|p| p.forms.len()).sum();
             println!("{} programs, {forms} forms, {} cases", programs.len(), forms * differential::THREADS);

@@ -3,10 +3,10 @@
 use anyhow::Context;
 use virtual_gpu::{Gpu, Launch};
 
-use crate::{Device, THREADS};
+use crate::Device;
 
 impl Device for Gpu {
-    fn run(&mut self, ptx: &str, blocks: u32, input: &[u8], output: usize) -> anyhow::Result<Vec<u8>> {
+    fn run(&mut self, ptx: &str, shape: (u32, u32), input: &[u8], output: usize) -> anyhow::Result<Vec<u8>> {
         let module = self.load(ptx)?;
         let kernel = module.kernel("cases").context("the program has no kernel named cases")?;
         let memory = self.memory();
@@ -15,7 +15,7 @@ impl Device for Gpu {
         let mut results = vec![0; output];
         memory.write(outputs, &results)?;
         let parameters = [inputs.to_le_bytes(), outputs.to_le_bytes()].concat();
-        self.launch(&kernel, &Launch::new(blocks, THREADS as u32), &parameters, &mut ())?;
+        self.launch(&kernel, &Launch::new(shape.0, shape.1), &parameters, &mut ())?;
         memory.read(outputs, &mut results)?;
         memory.free(inputs)?;
         memory.free(outputs)?;

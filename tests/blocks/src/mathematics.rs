@@ -1,6 +1,7 @@
 //! Functions of `GpuFloat` and `FloatExt` in a kernel: what rustc inlines there must round as it does in a function of its
 //! own, and approximations by the device must end up correctly rounded.
 
+use cuda_std::intrinsics::fast_tanhf;
 use cuda_std::prelude::*;
 use cuda_std::{FloatExt, GpuFloat};
 
@@ -74,5 +75,21 @@ pub unsafe fn mathematics_f64(x: &[f64], y: &[f64], out: *mut [f64; RESULTS]) {
     if i < x.len() && i < y.len() {
         // SAFETY: as the contract says.
         unsafe { *out.add(i) = all(x[i], y[i]) };
+    }
+}
+
+/// x · Φ(x), and its approximation by a hyperbolic tangent of the device.
+///
+/// # Safety
+/// `out` holds two elements for each of `x`.
+#[kernel]
+pub unsafe fn gelu(x: &[f32], out: *mut [f32; 2]) {
+    let i = thread::index_1d() as usize;
+    if let Some(&x) = x.get(i) {
+        // SAFETY: arithmetic has no precondition.
+        let tanh = unsafe { fast_tanhf(0.797_884_6 * (x + 0.044_715 * x * x * x)) };
+        let gelu = [x * x.norm_cdf(), 0.5 * x * (1.0 + tanh)];
+        // SAFETY: as the contract says.
+        unsafe { *out.add(i) = gelu };
     }
 }

@@ -6,7 +6,7 @@
 use super::element::Accumulator;
 use super::mma::Row;
 use super::panels::{Elements, Panels};
-use super::product::{self, NONE, TensorCore};
+use super::product::{self, ABSENT, INFINITE, NONE, TensorCore};
 use super::stored::Stored;
 use super::vectors::{self, Work};
 use std::hint::black_box;
@@ -16,6 +16,8 @@ use std::hint::black_box;
 pub(crate) struct Floats {
     values: Panels<f32>,
     exponents: Panels<i16>,
+    /// Whether B has infinities or NaNs, which count only where A has an element.
+    skips: bool,
 }
 
 impl Floats {
@@ -26,6 +28,15 @@ impl Floats {
         }
         self.values.set(stored, a, b);
         self.exponents.set_exponents(&self.values, a.element, b.element);
+        self.skips = !stored.absent.is_empty() && self.exponents.columns.as_flattened().contains(&INFINITE);
+        if self.skips {
+            let rows = self.exponents.rows.iter_mut().zip(&stored.absent);
+            for (exponent, &is_absent) in
+                rows.flat_map(|(row, absent)| row.as_chunks_mut().0.iter_mut().zip(absent))
+            {
+                *exponent = if is_absent { [ABSENT; 4] } else { *exponent };
+            }
+        }
     }
 
     /// Puts D of eight columns in the place of C, or of what is not to be added.
@@ -95,7 +106,8 @@ impl Work for Add<'_> {
 
     #[inline(always)]
     fn run<const LANES: usize, const FUSES: bool>(self) {
-        let Self { floats: Floats { values, exponents }, number, core, formats: [of_c, of_d], d } = self;
+        let Self { floats, number, core, formats: [of_c, of_d], d } = self;
+        let Floats { values, exponents, skips } = floats;
         let depth = values.depth;
         let rows = values.rows.chunks_exact(depth).zip(exponents.rows.chunks_exact(depth));
         let (columns, column_exponents) = (values.eight(number), exponents.eight(number));
@@ -106,6 +118,7 @@ impl Work for Add<'_> {
                     format: of_d,
                     values: (rows, columns[which]),
                     exponents: (row_exponents, column_exponents[which]),
+                    skips: *skips,
                 };
                 let c = widen(d, of_c);
                 *d = if let TensorCore::Converted { .. } = core {
@@ -134,6 +147,8 @@ struct Sums<'a> {
     format: Accumulator,
     values: (&'a [[f32; 32]], &'a [[f32; 4]]),
     exponents: (&'a [[i16; 32]], &'a [[i16; 4]]),
+    /// Whether some products are left out.
+    skips: bool,
 }
 
 impl Sums<'_> {
@@ -141,7 +156,7 @@ impl Sums<'_> {
     #[inline(always)]
     fn of(&self, c: &[f32; 32], smallest: i16) -> [u32; 32] {
         let largest = self.largest(c, smallest);
-        let mut fit = true;
+        let mut fit = !self.skips;
         for &exponent in &largest {
             fit &= (exponent <= 125) & !(NONE / 2..-100).contains(&exponent);
         }
@@ -161,6 +176,7 @@ impl Sums<'_> {
                 format: self.format,
                 values: halves(self.values, half),
                 exponents: halves(self.exponents, half),
+                skips: self.skips,
             };
             sums = widen(&part.of(&sums, product::smallest(self.format)), self.format);
         }
@@ -274,7 +290,11 @@ impl Work for Any<'_> {
 
     #[inline(always)]
     fn run<const LANES: usize, const FUSES: bool>(self) -> [u32; 32] {
-        let Self { of: Sums { core, format, values: (rows, columns), .. }, c, largest } = self;
+        let Self {
+            of: Sums { core, format, values: (rows, columns), exponents: (exponents, _), .. },
+            c,
+            largest,
+        } = self;
         let mut bits = [0; 32];
         for (part, bits) in bits.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let (mut unit, mut sums) = ([0.0; 8], [0.0; 8]);
@@ -282,10 +302,11 @@ impl Work for Any<'_> {
                 unit[lane] = core.unit(largest[8 * part + lane]);
                 sums[lane] = (f64::from(c[8 * part + lane]) / unit[lane]).trunc();
             }
-            for (row, column) in rows.iter().zip(*columns) {
-                let row = &row.as_chunks::<8>().0[part];
+            for ((row, exponents), column) in rows.iter().zip(*exponents).zip(*columns) {
+                let (row, exponents) = (&row.as_chunks::<8>().0[part], &exponents.as_chunks::<8>().0[part]);
                 for lane in 0..8 {
-                    sums[lane] += (f64::from(row[lane]) * f64::from(column[lane % 4]) / unit[lane]).trunc();
+                    let product = (f64::from(row[lane]) * f64::from(column[lane % 4]) / unit[lane]).trunc();
+                    sums[lane] += if exponents[lane] == ABSENT { 0.0 } else { product };
                 }
             }
             for lane in 0..8 {

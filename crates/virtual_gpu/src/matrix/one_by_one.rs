@@ -81,8 +81,9 @@ impl One {
         let words = |line: &Line| -> Vec<u32> { line.iter().map(|bits| bits.unwrap_or(0)).collect() };
         match self.a.family() {
             Family::Float => {
-                let [a, b] = [(row, self.a, 0), (column, self.b, 1)]
+                let [a, mut b] = [(row, self.a, 0), (column, self.b, 1)]
                     .map(|(line, element, which)| floats(line, element, self.negative[which]));
+                b.iter_mut().zip(row).filter(|(_, stored)| stored.is_none()).for_each(|(b, _)| *b = 0.0);
                 self.float(&a, &b, c)
             }
             Family::Integer => {
@@ -449,7 +450,12 @@ fn of_fragments() {
                 for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
                     let at = row * n + column;
                     let (row, column) = (line(&of_a, &|at| row * k + at), line(&of_b, &|at| at * n + column));
-                    let expected = one.of(&row, &column, of_fragment(&of_c, at, c.bits()));
+                    // Products of tf32 take four elements along k at a time.
+                    let step = if a == Element::Tf32 { 4 } else { k };
+                    let expected =
+                        (0..k).step_by(step).fold(of_fragment(&of_c, at, c.bits()), |sum, first| {
+                            one.of(&row[first..][..step].to_vec(), &column[first..][..step].to_vec(), sum)
+                        });
                     assert_eq!(of_fragment(&result, at, d.bits()), expected, "{form} {kind:?} {at}");
                 }
             });

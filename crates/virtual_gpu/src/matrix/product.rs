@@ -75,8 +75,11 @@ fn power(exponent: i16) -> f64 {
 /// The exponent of zero.
 pub(crate) const NONE: i16 = -8000;
 
+/// The exponent of an element that is not stored: no product with it has an exponent of a number, nor one that overflows.
+pub(crate) const ABSENT: i16 = -22_000;
+
 /// The exponent of infinity and NaN; so large that a product with zero has none of a number either.
-const INFINITE: i16 = 16000;
+pub(crate) const INFINITE: i16 = 16000;
 
 /// The exponent of a number in a format whose smallest normal number has that exponent.
 #[inline(always)]

@@ -21,6 +21,8 @@ pub(crate) struct Stored {
     /// For each eight columns, of the even ones and then of the odd ones, for each k, one of each.
     pub columns: Vec<[u32; 4]>,
     pub depth: usize,
+    /// Elements of a sparse A's rows that are not stored: their products are none, whatever B has there. Empty for a dense A.
+    pub absent: Vec<[bool; 8]>,
     /// Rows of which not all elements are stored.
     kept: Vec<[u32; 8]>,
 }
@@ -42,6 +44,7 @@ impl Stored {
     pub fn set_rows(&mut self, a: Source<'_>, [rows, depth]: [usize; 2], bits: u32) {
         self.depth = depth;
         self.rows.resize(rows / 8 * depth, [0; 8]);
+        self.absent.clear();
         by_elements!(bits, self.set_rows_of(a));
     }
 
@@ -59,11 +62,12 @@ impl Stored {
         self.depth = depth;
         self.rows.clear();
         self.rows.resize(rows / 8 * depth, [0; 8]);
-        let eights = self.rows.chunks_exact_mut(depth).zip(self.kept.chunks_exact(depth / 2));
-        for (eight, (rows, kept)) in eights.enumerate() {
+        self.absent.resize(rows / 8 * depth, [true; 8]);
+        for (eight, kept) in self.kept.chunks_exact(depth / 2).enumerate() {
             for (number, elements) in kept.iter().enumerate() {
                 for (row, &element) in elements.iter().enumerate() {
-                    rows[place(8 * eight + row, number)][row] = element;
+                    let at = eight * depth + place(8 * eight + row, number);
+                    (self.rows[at][row], self.absent[at][row]) = (element, false);
                 }
             }
         }
@@ -84,6 +88,7 @@ impl Stored {
     ) {
         self.depth = depth;
         self.rows.clear();
+        self.absent.clear();
         self.columns.clear();
         for eight in (0..rows).step_by(8) {
             self.rows.extend((0..depth).map(|k| std::array::from_fn::<_, 8, _>(|row| a(eight + row, k))));
@@ -158,8 +163,9 @@ impl Stored {
             }
             lines.copy_from_slice(moved);
         }
-        let (mut rows, mut columns) = (Vec::new(), Vec::new());
+        let (mut rows, mut absent, mut columns) = (Vec::new(), Vec::new(), Vec::new());
         self.rows.chunks_exact_mut(self.depth).for_each(|lines| part(lines, run, &mut rows));
+        self.absent.chunks_exact_mut(self.depth).for_each(|lines| part(lines, run, &mut absent));
         self.columns.chunks_exact_mut(self.depth).for_each(|lines| part(lines, run, &mut columns));
     }
 

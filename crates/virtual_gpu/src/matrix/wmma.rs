@@ -277,15 +277,19 @@ impl Wmma {
         };
         let mut sums: Vec<u32> = (0..m * n).map(element).collect();
         let (Buffers { stored, floats, .. }, core) = (buffers, self.a.core(false));
+        // Products of tf32 are those of two instructions, of four elements along k each.
+        let step = if self.a == Element::Tf32 { 4 } else { k };
         for (group, sums) in sums.chunks_mut(16 * n).enumerate() {
             let rows = sums.len() / n;
-            stored.set_each(
-                [rows, n, k],
-                |row, k| a.line(16 * group + row)[k],
-                |column, k| b.line(column)[k],
-            );
-            floats.set(stored, core, Elements::of(self.a), Elements::of(self.b));
-            floats.add_rows(core, [self.c, self.d], n, sums);
+            for first in (0..k).step_by(step) {
+                stored.set_each(
+                    [rows, n, step],
+                    |row, k| a.line(16 * group + row)[first + k],
+                    |column, k| b.line(column)[first + k],
+                );
+                floats.set(stored, core, Elements::of(self.a), Elements::of(self.b));
+                floats.add_rows(core, [self.c, self.d], n, sums);
+            }
         }
         self.lines(c, |row, column, _| sums[row * n + column])
     }
