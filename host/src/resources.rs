@@ -46,9 +46,10 @@ impl Resources {
         modules: &[String],
         capability: Capability,
     ) -> Self {
-        let here = modules.iter().find_map(|ptx| {
-            let found = virtual_gpu::Gpu::new(&gpu_model::chips::H200).load(ptx).ok()?.kernel(kernel)?;
-            Some(Self::of_ptx(&found, ptx, capability))
+        let here = modules.iter().find_map(|text| {
+            let module = virtual_gpu::Gpu::new(&gpu_model::chips::H200).load(text).ok()?;
+            let found = module.kernels().find(|found| ptx::rust_name(found.name()) == kernel)?;
+            Some(Self::of_ptx(&found, text, capability))
         });
         here.unwrap_or_else(|| Self {
             registers: None,

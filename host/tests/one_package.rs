@@ -46,7 +46,7 @@ pub fn double(x: &[f32]) -> warpsmith::Result<Vec<f32>> {
     let device = Device::from_environment()?;
     let from = device.upload(x)?;
     let mut to = device.zeroed(x.len())?;
-    device.scope(|scope| scope.launch(gpu::double, (&from, &mut to)))?;
+    device.scope(|scope| scope.launch(gpu::double::<1>, (&from, &mut to)))?;
     device.download(&to)
 }
 "#;
@@ -65,11 +65,11 @@ pub struct Line {
     pub slope: f64,
 }
 
-/// `to[i] = 2 · from[i]`
-#[kernel]
+/// `to[i] = 2 · from[i]`, so many times over.
+#[kernel(TIMES = [1, 2])]
 #[requires(from.len() == to.len())]
-pub fn double(block: Block<64>, from: &[f32], mut to: SliceMut<f32>) {
-    to.write(&block, |_, i| twice(from[i]));
+pub fn double<const TIMES: usize>(block: Block<64>, from: &[f32], mut to: SliceMut<f32>) {
+    to.write(&block, |_, i| (0..TIMES).fold(from[i], |x, _| twice(x)));
 }
 
 /// `to[i] = line(i)`

@@ -71,7 +71,7 @@ impl LaunchObserver for Profiler {
         self.code = Some(launch.code.clone());
         self.memory = Some(launch.memory.clone());
         self.profile = LaunchProfile {
-            kernel: launch.kernel.clone(),
+            kernel: ptx::rust_name(&launch.kernel).into_owned(),
             device: launch.memory.has_peers().then(|| launch.memory.device()),
             grid: launch.launch.grid,
             block: launch.launch.block,

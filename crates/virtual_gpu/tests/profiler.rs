@@ -338,7 +338,7 @@ fn a_launch_that_faults_is_profiled_up_to_there() {
     let module = gpu
         .load(
             ".version 7.0 .target sm_75 .address_size 64
-            .visible .entry wild() {
+            .visible .entry wild$f32() {
                 .reg .b64 %d; .reg .b32 %r;
                 mov.u64 %d, 8;
                 ld.global.b32 %r, [%d];
@@ -347,9 +347,10 @@ fn a_launch_that_faults_is_profiled_up_to_there() {
         )
         .unwrap();
     let mut profiler = Profiler::new();
-    let kernel = module.kernel("wild").unwrap();
+    let kernel = module.kernel("wild$f32").unwrap();
     assert!(gpu.launch(&kernel, &Launch::new(1, 32), &[], &mut profiler).is_err());
     let profile = profiler.finish();
+    assert_eq!(profile.kernel, "wild::<f32>");
     assert_eq!(profile.counters.global_load.requests, 1);
-    assert!(profile.fault.is_some_and(|fault| fault.contains("wild")));
+    assert!(profile.fault.is_some_and(|fault| fault.contains("wild::<f32>")));
 }

@@ -234,7 +234,7 @@ fn of_repository(
 fn of_ptx(kernel: &virtual_gpu::Kernel, text: &str, limits: &'static SmLimits) -> Kernel {
     let (required, max_threads) = (kernel.required_block(), kernel.max_threads());
     Kernel {
-        name: kernel.name().to_owned(),
+        name: ptx::rust_name(kernel.name()).into_owned(),
         limits,
         resources: Resources::of_ptx(kernel, text, limits.capability),
         required,
