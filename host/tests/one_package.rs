@@ -4,6 +4,7 @@ mod outside;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -233,4 +234,42 @@ fn an_edit_of_host_code_runs_no_device_build() {
     let before = ptx(folder.path());
     prints(folder.path(), "run --package program", "[4.0, 8.5]");
     assert_ne!(ptx(folder.path()), before, "of a crate that the module names");
+}
+
+#[test]
+fn without_the_patch_its_two_lines_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("crates/ptx/build.rs");
+    let (program, out) =
+        (folder.path().join("build"), folder.path().join("target/debug/build/warpsmith/out"));
+    let compiled =
+        Command::new("rustc").args(["--edition=2024", "-o"]).args([&program, &source]).status().unwrap();
+    assert!(compiled.success());
+    fs::create_dir_all(&out).unwrap();
+    let says = |lock: &str| {
+        fs::write(folder.path().join("Cargo.lock"), lock).unwrap();
+        let mut command = Command::new(&program);
+        for variable in ["CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDA_LIBRARY_PATH"] {
+            command.env_remove(variable);
+        }
+        let output = command.env("OUT_DIR", &out).env("CARGO_MANIFEST_DIR", "/there/ptx").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let helper = "[[package]]\nname = \"find_cuda_helper\"\nversion = \"0.2.0\"\n";
+    let published = format!("{helper}source = \"registry+https://index\"\n\n");
+    let git = "[[package]]\nname = \"ptx\"\nsource = \"git+https://host/it?branch=main#abc\"\n";
+    assert_eq!(says(helper), (Some(0), String::new()));
+    let is_there = ["/usr/local/cuda", "/opt/cuda"].iter().any(|folder| Path::new(folder).is_dir());
+    for (lock, from) in [
+        (published.clone(), "path = \"/there/find_cuda_helper\""),
+        (published + git, "git = \"https://host/it\""),
+    ] {
+        let lines = format!("[patch.crates-io]\n    find_cuda_helper = {{ {from} }}");
+        let (code, text) = says(&lock);
+        assert_eq!(
+            (code, text.contains(&lines)),
+            if is_there { (Some(0), false) } else { (Some(1), true) },
+            "{text}"
+        );
+    }
 }
