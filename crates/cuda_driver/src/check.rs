@@ -19,6 +19,12 @@ use crate::fork;
 use crate::objects::queue;
 use crate::per_process::of_this_process;
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) mod host_fault;
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[path = "check/no_host_fault.rs"]
+pub(crate) mod host_fault;
+pub(crate) mod host_pages;
 #[cfg(unix)]
 mod terminated;
 
@@ -142,7 +148,8 @@ impl Running {
         let late = || self.late.lock().unwrap_or_else(PoisonError::into_inner);
         *late() = Some(Vec::new());
         queue::settle();
-        for kernel in late().take().unwrap_or_default() {
+        let ended = host_pages::not_awaited();
+        for kernel in late().take().unwrap_or_default().into_iter().chain(ended) {
             self.sanitizer.not_awaited(&kernel);
         }
     }
@@ -172,6 +179,7 @@ impl Running {
     }
 
     fn findings(&self) -> Vec<Finding> {
+        host_pages::tell();
         let mut findings = self.sanitizer.findings();
         let seed = Options::from_env().seed;
         findings.iter_mut().for_each(|finding| finding.seed = seed);

@@ -52,6 +52,7 @@ impl Drop for Checked {
         if std::thread::panicking() {
             return;
         }
+        check::host_pages::tell();
         let findings = check::sanitizer().map(|sanitizer| sanitizer.findings()).unwrap_or_default();
         // An earlier test's findings do not count, unless they occur again.
         let new = |(i, finding): &(usize, Finding)| {

@@ -168,6 +168,8 @@ pub enum Between {
     Streams,
     Devices,
     Nodes,
+    /// The host's own code and work that it has not waited for.
+    HostAndDevice,
 }
 
 /// Why two pieces of work race.
@@ -181,6 +183,8 @@ pub enum WorkConflict {
     NarrowScope,
     /// Flags order them, without fences for all devices.
     NoSystemFence,
+    /// The call that frees the memory waits for the other, though no manual says so.
+    AwaitedByCall,
 }
 
 /// One of two pieces of work.
@@ -205,6 +209,8 @@ pub enum Work {
     Fill,
     Allocation,
     Free,
+    /// A load or store of the host's own code.
+    HostCode,
 }
 
 /// The executor of work.
@@ -278,7 +284,7 @@ impl Kind {
             | Kind::UndefinedCopy { padding: true }
             | Kind::Race { how: Conflict::EqualInWarp } => Severity::Note,
             Kind::Race { how: Conflict::Equal | Conflict::Volatile }
-            | Kind::WorkRace(WorkRace { why: WorkConflict::Equal, .. })
+            | Kind::WorkRace(WorkRace { why: WorkConflict::Equal | WorkConflict::AwaitedByCall, .. })
             | Kind::UnawaitedCopy
             | Kind::EarlyReturn { .. }
             | Kind::EndedInMask(_)

@@ -58,7 +58,7 @@ pub use kind::{
 pub use observer::{BlockCheck, LaunchCheck, Profiled};
 pub use origin::HostSite;
 pub use render::{Format, render, worded};
-pub use streams::{Before, Issued};
+pub use streams::{Before, HostAccess, Issued, Touches, UsedPages};
 
 use history::GlobalRaces;
 use launched::Launched;
@@ -268,15 +268,18 @@ impl Sanitizer {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a piece of a stream's work, and looks for work of other streams that it races with.
-    pub fn work<T>(&self, work: Issued, run: impl FnOnce() -> T) -> T {
+    /// Does a piece of a stream's work, and looks for work of other streams that it races with, if its order is known. Tells
+    /// what it touched.
+    pub fn work<T>(&self, work: Option<Issued>, run: impl FnOnce() -> T) -> (T, Touches) {
         if !self.checks.has(Check::Race) {
-            return run();
+            return (run(), Touches::default());
         }
         let (result, touches) = streams::watch(run);
-        let found = self.streams().done(work, touches, &self.objects);
-        self.add(found);
-        result
+        if let Some(work) = work {
+            let found = self.streams().done(work, touches.clone(), &self.objects);
+            self.add(found);
+        }
+        (result, touches)
     }
 
     /// Runs the nodes of a graph, each of which comes after those named by its entry of `after` and those that they come

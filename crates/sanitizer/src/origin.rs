@@ -133,7 +133,11 @@ fn is_entry_point(frame: &Written<'_>) -> bool {
 fn own_place(text: &str) -> Option<HostSite> {
     let frames = frames(text);
     // What the driver does inside often has no more than short names, of functions that were inlined.
-    let outside = frames.iter().rposition(is_entry_point).map_or(0, |entry| entry + 1);
+    let outside = match frames.iter().position(|frame| frame.function.contains("on_closed_page")) {
+        // The next is the signal's frame, and then comes the code that was stopped.
+        Some(handler) => frames.len().min(handler + 2),
+        None => frames.iter().rposition(is_entry_point).map_or(0, |entry| entry + 1),
+    };
     let own = || frames[outside..].iter().filter(|frame| !is_foreign(frame));
     // Without line tables the nearest name is the best there is.
     let frame = own().find(|frame| frame.place.is_some()).or_else(|| own().next())?;
@@ -180,6 +184,9 @@ mod tests {
                         ./csu/../sysdeps/nptl/libc_start_call_main.h:58:16\n   4: __libc_start_main_impl\n             at \
                         ./csu/../csu/libc-start.c:360:3\n   5: _start\n";
         assert_eq!(own_place(stripped).unwrap().to_string(), "`upload`");
+        let stopped = "   0: here\n             at ./src/origin.rs:52:26\n   1: on_closed_page\n   2: killpg\n   3: sum\n             at \
+                       /w/sum.c:7:3\n   4: cuLaunchHostFunc\n";
+        assert_eq!(own_place(stopped).unwrap().to_string(), "/w/sum.c:7 (`sum`)");
         let c = own_place("   0: cuMemAlloc_v2\n   1: main\n             at /src/app.c:9\n").unwrap();
         assert_eq!(c.to_string(), "/src/app.c:9 (`main`)");
     }

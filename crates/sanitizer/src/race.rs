@@ -128,7 +128,9 @@ impl BlockRaces {
         };
         if let Some(global) = &mut global {
             let orders = !matches!(access.order, Order::Weak | Order::Relaxed | Order::Volatile);
+            global.orders_blocks |= orders && touch.wide;
             global.orders_devices |= orders && touch.system;
+            global.reaches_host |= touch.strong && touch.system;
             if orders {
                 self.launched.fenced(self.block, at, touch.wide);
             }

@@ -98,7 +98,7 @@ fn text(findings: &[Finding]) -> String {
             }
         }
         if let Some(host) = &finding.host {
-            let _ = writeln!(out, "  called at {host}");
+            let _ = writeln!(out, "  {} at {host}", finding.host_verb());
         }
         for site in &finding.sites {
             write_site(&mut out, site);
@@ -183,7 +183,7 @@ fn compute_sanitizer(findings: &[Finding]) -> String {
             let _ = writeln!(out, "=========     allocated at {allocated}");
         }
         if let Some(host) = &finding.host {
-            let _ = writeln!(out, "=========     called at {host}");
+            let _ = writeln!(out, "=========     {} at {host}", finding.host_verb());
         }
         for site in &finding.sites {
             let ([bx, by, bz], [tx, ty, tz]) = (site.block, site.thread);

@@ -4,6 +4,8 @@
 //! Who issues work says what comes before it ([`Issued`]); what it touches is the shadow of its launches and the ranges of
 //! its copies. That is kept as long as something may still be issued that does not come after it.
 
+mod host;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem::ManuallyDrop;
@@ -17,6 +19,7 @@ use crate::names::readable;
 use crate::objects::Objects;
 use crate::reached::words;
 use crate::shadow::{Shadow, Stamp, mask_of};
+pub use host::{HostAccess, UsedPages};
 
 /// In place of a stream, for what the host does itself.
 const HOST: usize = 0;
@@ -78,6 +81,16 @@ enum Touched {
         write: bool,
         word: Option<u32>,
     },
+}
+
+impl Touched {
+    /// Bytes of its shadow.
+    fn bytes(&self) -> usize {
+        match self {
+            Touched::Kernel { races, .. } => lock(races).bytes(),
+            Touched::Bytes { .. } => 0,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -180,8 +193,9 @@ pub(crate) fn graph(after: &[Vec<usize>], run: &mut dyn FnMut(usize), objects: &
     found
 }
 
-/// See [`watch`].
-pub(crate) struct Touches(Vec<Touched>);
+/// Memory that a piece of work touched.
+#[derive(Debug, Clone, Default)]
+pub struct Touches(Vec<Touched>);
 
 impl Streams {
     /// Forgets what nothing can clash with any more.
@@ -223,11 +237,7 @@ impl Streams {
     }
 
     fn bytes(&self) -> usize {
-        let of = |touched: &Touched| match touched {
-            Touched::Kernel { races, .. } => lock(races).bytes(),
-            Touched::Bytes { .. } => 0,
-        };
-        self.0.iter().flat_map(|done| &done.touched).map(of).sum()
+        self.0.iter().flat_map(|done| &done.touched).map(Touched::bytes).sum()
     }
 }
 

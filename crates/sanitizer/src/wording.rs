@@ -4,7 +4,7 @@ mod cure;
 mod race;
 
 use crate::finding::{Action, Finding};
-use crate::kind::{Cause, Decides, Invalid, InvalidAccess, Kind, Others};
+use crate::kind::{Cause, Decides, Invalid, InvalidAccess, Kind, Others, Work};
 
 impl Finding {
     /// One line: what happened.
@@ -186,6 +186,14 @@ impl Finding {
                 "what the call was to do was not done: look at what it answers before going on"
             }
             Kind::UnawaitedLaunch => "wait for the stream or the context before the program ends",
+        }
+    }
+
+    /// A verb for the host's action at its place.
+    pub(crate) fn host_verb(&self) -> &'static str {
+        match &self.kind {
+            Kind::WorkRace(work) if work.sides[0].what == Work::HostCode => "accessed",
+            _ => "called",
         }
     }
 

@@ -82,6 +82,7 @@ pub fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) 
     milliseconds.required()?;
     current_if_any()?;
     let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
+    let marks = [start.mark(), end.mark()];
     if start.context() != end.context() {
         return Err(CUresult::INVALID_HANDLE);
     }
@@ -92,6 +93,12 @@ pub fn cuEventElapsedTime(milliseconds: Out<f32>, start: CUevent, end: CUevent) 
         }
         (start, end) => (start?, end?),
     };
+    // A program may ask for the time until both are done.
+    for (context, mark) in marks.into_iter().flatten() {
+        if let Ok(context) = CONTEXTS.get(context) {
+            context.queue.learn(|order| order.host_waited(&[mark]));
+        }
+    }
     let seconds = if end >= start { (end - start).as_secs_f64() } else { -(start - end).as_secs_f64() };
     milliseconds.set((seconds * 1e3) as f32)
 }

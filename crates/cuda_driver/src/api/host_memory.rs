@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::abi::{Answer, CUdeviceptr, CUresult, Out};
+use crate::check::host_pages;
 use crate::objects::allocation::{Origin, allocate_on_host, is_pinned, owner_of, register, release};
 use crate::objects::context::{current, current_if_any};
 use crate::objects::process;
@@ -26,6 +27,7 @@ pub fn cuMemFreeHost(pointer: *mut c_void) -> Answer {
     let address = pointer as u64;
     match owner_of(address) {
         Some((owner, Origin::PinnedHost { .. })) => {
+            host_pages::frees(address);
             owner.queue.drain()?;
             release(address);
             Ok(())

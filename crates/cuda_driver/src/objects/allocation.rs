@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use virtual_gpu::memory::{AllocationKind, Rights};
 
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
-use crate::check;
+use crate::check::{self, host_pages};
 use crate::objects::context::{CONTEXTS, Context, current};
 use crate::objects::device::{Device, code_of, memory};
 use crate::objects::managed;
@@ -143,6 +143,9 @@ pub fn release(address: u64) {
 /// The owner's work on it is done. A kernel of another context that still uses it keeps its bytes, or is waited for if
 /// they are the program's.
 fn give_back(address: u64, origin: Origin) {
+    if origin.on_host() {
+        host_pages::freed(address);
+    }
     // Only an address that is no allocation's could fail, and the table of owners had it.
     let _ = memory().free(address);
     if origin.on_host() {
@@ -210,6 +213,9 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     let address = context.quota.memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
     let address = address.map_err(|error| code_of(&error))?;
     allocated(&context, address, bytes, origin);
+    if memory().find(address).is_some_and(|allocation| allocation.has_own_pages()) {
+        host_pages::allocated(address, bytes as u64);
+    }
     Ok(address as usize)
 }
 

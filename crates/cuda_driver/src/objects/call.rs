@@ -5,8 +5,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{Answer, CUresult};
+use crate::check::host_pages;
 use crate::failed::Before;
 use crate::fork;
+use crate::objects::queue;
 
 /// The virtual device's answer to what it does not support.
 pub fn unsupported<T>(name: &'static str) -> Answer<T> {
@@ -68,10 +70,16 @@ fn served(name: &'static str, per_thread: bool, call: &mut dyn FnMut() -> Answer
         return CUresult::NOT_INITIALIZED;
     }
     let before = PER_THREAD.replace(per_thread);
+    let open = host_pages::open();
     let told = Before::now();
     let answer = caught(name, call);
     PER_THREAD.set(before);
-    told.answered(name, answer)
+    let answer = told.answered(name, answer);
+    if open.is_some() && host_pages::has_memory() {
+        // The pages are closed behind work that has ended: that must not depend on time.
+        queue::rest();
+    }
+    answer
 }
 
 /// A panic is a bug of ours; it must not unwind into C.

@@ -12,10 +12,10 @@ use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::abi::{Answer, CUdevice, CUresult, Handle};
-use crate::check;
+use crate::check::{self, host_pages};
 use crate::objects::order::{Mark, Order};
 use crate::objects::registry::new_handle;
 
@@ -45,6 +45,8 @@ struct Item {
     task: Task,
     /// Its predecessors, for the race check across streams.
     order: Option<sanitizer::Issued>,
+    /// Its condition is checked at any time.
+    polled: Option<host_pages::Open>,
 }
 
 struct Lane {
@@ -53,6 +55,8 @@ struct Lane {
     blocking: bool,
     retired: bool,
     running: bool,
+    /// The program's own code runs.
+    runs_host: bool,
     pending: VecDeque<Item>,
     issued: u64,
     done: u64,
@@ -73,6 +77,8 @@ struct State {
     workers: usize,
     idle: usize,
     order: Option<Order>,
+    /// How often work went on for longer than a call of a checked program waited for it.
+    impatience: u32,
 }
 
 /// The work of all contexts: one context's may wait for another's.
@@ -150,7 +156,9 @@ impl State {
             .min_by_key(|&(_, ticket)| ticket)?;
         let lane = self.lanes.get_mut(&handle)?;
         lane.running = true;
-        lane.pending.pop_front().map(|item| (handle, item))
+        let item = lane.pending.pop_front()?;
+        lane.runs_host = item.task.host;
+        Some((handle, item))
     }
 
     fn finish(&mut self, handle: Handle, ticket: u64) {
@@ -165,6 +173,14 @@ impl State {
 
     fn has_polls(&self) -> bool {
         self.lanes.values().any(|lane| lane.pending.front().is_some_and(|item| item.task.ready.is_some()))
+    }
+
+    /// Tells whether work of devices runs, or may start.
+    fn has_device_work(&self) -> bool {
+        self.lanes.values().any(|lane| match lane.running {
+            true => !lane.runs_host,
+            false => self.is_runnable(lane) && lane.pending.front().is_some_and(|item| !item.task.host),
+        })
     }
 
     fn has_runnable(&self) -> bool {
@@ -238,21 +254,36 @@ impl Lanes {
 
     fn run(&self, lane: Handle, item: Item) {
         WORKING.set(true);
-        let Item { ticket, task, order, .. } = item;
+        let open = host_pages::open();
+        let Item { ticket, task, order, polled, .. } = item;
         if task.host {
             // The program's own code knows of everything that led to it.
             self.learn(|order| order.host_waited(&[(lane, ticket)]));
         }
-        let run = || match (order, check::sanitizer()) {
-            (Some(order), Some(sanitizer)) => sanitizer.work(order, task.run),
-            _ => (task.run)(),
+        let run = || match check::sanitizer() {
+            Some(sanitizer) => Some(sanitizer.work(order, task.run).1),
+            None => {
+                (task.run)();
+                None
+            }
         };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         WORKING.set(false);
         if outcome.is_err() {
             eprintln!("warpsmith: the virtual GPU failed inside a stream's work; this is a bug in Warpsmith");
         }
+        let touches = outcome.ok().flatten().unwrap_or_default();
+        let used = open.as_ref().map_or_else(Vec::new, |open| open.used(&touches));
+        drop(polled);
         let mut state = self.state();
+        let known = state.order.as_ref().is_none_or(|order| order.host_knows(&(lane, ticket)));
+        // Before it counts as done: the next wait for it is to find it.
+        if let Some(open) = open
+            && !known
+        {
+            let default = state.lanes.get(&lane).is_some_and(|known| known.legacy == lane);
+            open.ended((lane, ticket), default, touches, used);
+        }
         state.finish(lane, ticket);
         if let Some(order) = &mut state.order {
             order.done((lane, ticket));
@@ -318,13 +349,38 @@ impl Lanes {
         }
     }
 
+    /// Waits until no work of devices can go on, but not for long: it may wait for the program.
+    fn rest(&self) {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        const LEAST: Duration = Duration::from_millis(1);
+        if WORKING.get() {
+            return;
+        }
+        let mut state = self.state();
+        let start = Instant::now();
+        let patience = (PATIENCE / 2u32.saturating_pow(state.impatience)).max(LEAST);
+        while state.workers > 0 && state.has_device_work() {
+            let Some(left) = patience.checked_sub(start.elapsed()) else {
+                state.impatience = (state.impatience + 1).min(16);
+                return;
+            };
+            state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     fn learn(&self, what: impl FnOnce(&mut Order)) {
         let mut state = self.state();
         let Some(order) = &mut state.order else { return };
         what(order);
         let order: &Order = order;
+        host_pages::waited(|mark| order.host_knows(mark));
         check::tell(|sanitizer| sanitizer.work_is_over(|work| order.is_over(work)));
     }
+}
+
+/// Waits after a call of a checked program until what was issued has ended, unless that takes long.
+pub fn rest() {
+    Lanes::process().rest();
 }
 
 /// Waits for the work of all contexts when a checked program ends: what is in flight is checked, too.
@@ -353,6 +409,7 @@ impl Queue {
             blocking,
             retired: false,
             running: false,
+            runs_host: false,
             pending: VecDeque::new(),
             issued: 0,
             done: 0,
@@ -384,7 +441,8 @@ impl Queue {
         let order = state.order.as_mut();
         let order = order.and_then(|order| order.issued((stream, ticket), &asked, task.ready.is_some()));
         let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
-        lane.pending.push_back(Item { ticket, after, task, order });
+        let polled = if task.ready.is_some() { host_pages::open() } else { None };
+        lane.pending.push_back(Item { ticket, after, task, order, polled });
         self.lanes.call_a_worker(&mut state);
         Ok((stream, ticket))
     }
@@ -405,7 +463,7 @@ impl Queue {
     pub fn directly<T>(&self, run: impl FnOnce() -> T) -> T {
         let work = self.lanes.state().order.as_mut().map(Order::directly);
         match (work, check::sanitizer()) {
-            (Some(work), Some(sanitizer)) => sanitizer.work(work, run),
+            (Some(work), Some(sanitizer)) => sanitizer.work(Some(work), run).0,
             _ => run(),
         }
     }

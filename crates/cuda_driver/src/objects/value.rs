@@ -57,6 +57,7 @@ impl Work for WriteValue {
     }
 
     fn perform(&self, _context: &Context) -> Answer {
+        check::host_pages::signalled();
         check::tell(|sanitizer| sanitizer.host_wrote(self.address, self.bytes as u64));
         let value = &self.value.to_le_bytes()[..self.bytes];
         memory().write(self.address, value).map_err(|_| CUresult::ILLEGAL_ADDRESS)

@@ -42,12 +42,21 @@ impl Finding {
 /// Two launches, copies or nodes.
 pub(super) fn between_works(work: &WorkRace) -> String {
     let [later, earlier] = &work.sides;
+    if work.between == Between::HostAndDevice {
+        let what = format!("{} what {}", side(later), side(earlier));
+        let wait = if work.why == WorkConflict::AwaitedByCall {
+            "only this call waits"
+        } else {
+            "it has not waited"
+        };
+        return format!("race with the host: {what}, and {wait} for that");
+    }
     format!(
         "race {}: {} what {}, {}",
         match work.between {
             Between::Nodes => "in a graph",
             Between::Devices => "between devices",
-            Between::Streams => "across streams",
+            Between::Streams | Between::HostAndDevice => "across streams",
         },
         side(later),
         side(earlier),
@@ -56,7 +65,7 @@ pub(super) fn between_works(work: &WorkRace) -> String {
             WorkConflict::NoSystemFence =>
                 "and no fence for all devices is with the flags that order the two",
             WorkConflict::Equal => "the same value, and nothing orders the two",
-            WorkConflict::Unordered => "and nothing orders the two",
+            WorkConflict::Unordered | WorkConflict::AwaitedByCall => "and nothing orders the two",
         },
     )
 }
@@ -64,6 +73,7 @@ pub(super) fn between_works(work: &WorkRace) -> String {
 fn side(side: &WorkSide) -> String {
     let of_device = side.device.map_or_else(String::new, |device| format!(" of device {device}"));
     let place = match side.stream {
+        _ if side.what == Work::HostCode => "without a call".to_owned(),
         StreamName::Node => "in one node of the graph".to_owned(),
         StreamName::Host => "in a call that waits".to_owned(),
         StreamName::Default => format!("on the default stream{of_device}"),
@@ -77,6 +87,7 @@ fn side(side: &WorkSide) -> String {
         Work::Fill => "a fill".to_owned(),
         Work::Allocation => "the allocation".to_owned(),
         Work::Free => "the free".to_owned(),
+        Work::HostCode => "the host's code".to_owned(),
     };
     format!("{what} {place} {}", if side.writes { "writes" } else { "reads" })
 }
@@ -89,6 +100,12 @@ pub(super) fn help_between_works(work: &WorkRace) -> &'static str {
         (WorkConflict::NoSystemFence, _) => {
             "between devices a flag needs fences of the system's scope, before it is set and after it is seen: \
              fence.acq_rel.sys, __threadfence_system()"
+        }
+        (WorkConflict::AwaitedByCall, _) => {
+            "wait for the stream before the memory is freed: that the call waits for it is not promised"
+        }
+        (_, Between::HostAndDevice) => {
+            "wait on the host for the stream, or for an event behind the work, before the host uses the memory"
         }
         (_, Between::Nodes) => {
             "make the one node depend on the other: add an edge, or capture the two on one stream"

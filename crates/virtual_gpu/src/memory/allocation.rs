@@ -189,6 +189,11 @@ impl Allocation {
         matches!(self.kind, AllocationKind::Host | AllocationKind::Managed)
     }
 
+    /// Tells whether it owns its bytes, in pages that hold nothing else.
+    pub fn has_own_pages(&self) -> bool {
+        self.backing.as_ref().is_some_and(Backing::has_own_pages)
+    }
+
     pub(super) fn context(&self) -> u64 {
         self.context
     }

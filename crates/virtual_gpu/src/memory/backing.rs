@@ -80,6 +80,11 @@ impl Backing {
         Some(Backing { bytes, source: Source::Allocator { start, layout } })
     }
 
+    /// Tells whether its pages hold nothing else.
+    pub fn has_own_pages(&self) -> bool {
+        !matches!(self.source, Source::Allocator { .. })
+    }
+
     /// The first byte.
     pub fn bytes(&self) -> NonNull<u8> {
         self.bytes

@@ -1,0 +1,199 @@
+//! Accesses of the host's own code, without a call, to memory of work that it has not waited for.
+//!
+//! The shadow of that work tells which pages it used up to the last byte: any access of the host there is a mistake, whichever
+//! byte it wants. A kernel that makes accesses or fences for the whole system may tell the host by a flag that it is done.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::{Clash, HOST, How, Issued, Touched, Touches, Unordered, clash, finding, lock};
+use crate::Sanitizer;
+use crate::finding::Finding;
+use crate::history::GlobalRaces;
+use crate::kind::{Between, Kind, Work, WorkConflict};
+use crate::origin::Calls;
+use crate::reached::words;
+use crate::shadow::Shadow;
+
+/// Bytes of a page of the shadow.
+const SHADOW_PAGE: u64 = 256;
+
+/// Pages of one allocation that follow each other, each of whose bytes a piece of work used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedPages {
+    pub pages: Range<u64>,
+    /// Each byte was written.
+    pub written: bool,
+}
+
+/// A load or store of the host's own code.
+#[derive(Debug)]
+pub struct HostAccess {
+    address: u64,
+    /// `None` where the processor does not tell.
+    writes: Option<bool>,
+    calls: Calls,
+}
+
+impl HostAccess {
+    /// By the code that led here.
+    pub fn here(address: u64, writes: Option<bool>) -> Self {
+        HostAccess { address, writes, calls: Calls::here() }
+    }
+}
+
+impl Touches {
+    /// Tells whether a kernel among them may have told the host by a flag that it is done.
+    pub fn may_signal_host(&self) -> bool {
+        self.has(|races| races.orders_devices || races.reaches_host)
+    }
+
+    /// Tells whether a kernel among them may have told another kernel so.
+    pub fn may_signal_kernels(&self) -> bool {
+        self.has(|races| races.orders_blocks)
+    }
+
+    fn has(&self, property: impl Fn(&GlobalRaces) -> bool) -> bool {
+        self.0.iter().any(|touched| match touched {
+            Touched::Kernel { races, .. } => property(&lock(races)),
+            Touched::Bytes { .. } => false,
+        })
+    }
+
+    /// Bytes of their shadows.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(Touched::bytes).sum()
+    }
+
+    /// The kernels, by their names in the PTX.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|touched| match touched {
+            Touched::Kernel { launched, .. } => Some(launched.kernel.as_str()),
+            Touched::Bytes { .. } => None,
+        })
+    }
+
+    /// The pages of an allocation that one kernel, copy or fill among them used up to the last byte. `memory` begins with a
+    /// page; it may end within one, of which only that part counts.
+    pub fn used_pages(&self, memory: &Range<u64>, page: u64) -> Vec<UsedPages> {
+        let mut runs: Vec<UsedPages> = Vec::new();
+        let mut add = |start: u64, written: bool| match runs.last_mut() {
+            Some(run) if run.pages.end == start && run.written == written => run.pages.end += page,
+            _ => runs.push(UsedPages { pages: start..start + page, written }),
+        };
+        for touched in &self.0 {
+            match touched {
+                Touched::Kernel { races, .. } => {
+                    let shadow = &lock(races).shadow;
+                    // A page that is used up has its first byte used.
+                    let begins = shadow.pages().map(|at| at * SHADOW_PAGE);
+                    let begins: BTreeSet<u64> =
+                        begins.filter(|at| memory.contains(at) && at % page == 0).collect();
+                    for start in begins {
+                        if let Some(written) = uses_up(shadow, start..memory.end.min(start + page)) {
+                            add(start, written);
+                        }
+                    }
+                }
+                &Touched::Bytes { address, bytes, write, .. } => {
+                    let end = address.saturating_add(bytes);
+                    let mut start = address.max(memory.start).next_multiple_of(page);
+                    while start < memory.end && memory.end.min(start + page) <= end {
+                        add(start, write);
+                        start += page;
+                    }
+                }
+            }
+        }
+        runs
+    }
+
+    /// The first of them that clashes with an access of the host, and its own access.
+    fn clash_with(&self, access: &HostAccess) -> Option<(&Touched, Unordered)> {
+        let HostAccess { address, writes, .. } = *access;
+        let unordered = |wrote: bool, stamp| {
+            // A load of what was only read is not stopped.
+            let writes = writes.unwrap_or(!wrote);
+            let sides = [(writes, None), (wrote, stamp)];
+            (writes || wrote).then_some(Unordered { address, words: 1, sides, equal: false, narrow: false })
+        };
+        self.0.iter().find_map(|touched| match touched {
+            Touched::Kernel { races, .. } => {
+                let mut stamps: Vec<_> = lock(races).shadow.stamps(address / 4).collect();
+                stamps.retain(|(stamp, _)| stamp.bytes() >> (address % 4) & 1 != 0);
+                let stamp = stamps.iter().find(|(stamp, _)| stamp.writes()).or(stamps.first())?.0;
+                Some((touched, unordered(stamp.writes(), Some(stamp))?))
+            }
+            &Touched::Bytes { address: from, bytes, write, .. } => (address.wrapping_sub(from) < bytes)
+                .then(|| unordered(write, None))
+                .flatten()
+                .map(|race| (touched, race)),
+        })
+    }
+}
+
+/// Compares a range with what was used: `None` unless each byte was; then, whether each was written.
+fn uses_up(shadow: &Shadow, range: Range<u64>) -> Option<bool> {
+    let mut all_written = true;
+    for (word, mask) in words(range.start, range.end - range.start) {
+        let (mut used, mut written) = (0, 0);
+        for (stamp, _) in shadow.stamps(word) {
+            used |= stamp.bytes();
+            written |= if stamp.writes() { stamp.bytes() } else { 0 };
+        }
+        let mask = u32::from(mask);
+        if used & mask != mask {
+            return None;
+        }
+        all_written &= written & mask == mask;
+    }
+    Some(all_written)
+}
+
+impl Sanitizer {
+    /// The host's own code accessed memory before it had waited for a stream's work. False if the work did not use it so.
+    pub fn host_accessed(&self, access: &HostAccess, work: &Touches, stream: (usize, bool)) -> bool {
+        let Some((touched, race)) = work.clash_with(access) else { return false };
+        let address = access.address;
+        let host =
+            Touched::Bytes { what: Work::HostCode, address, bytes: 1, write: race.sides[0].0, word: None };
+        self.host_clashes(&host, touched, stream, race, &access.calls, WorkConflict::Unordered);
+        true
+    }
+
+    /// The host frees memory, in a call that waits, before it has waited for a stream's work. False as above.
+    pub fn host_frees_early(&self, address: u64, work: &Touches, stream: (usize, bool)) -> bool {
+        let bytes = self.objects.global(address).size.unwrap_or(0);
+        let host = Touched::Bytes { what: Work::Free, address, bytes, write: true, word: None };
+        let how = How { apart: false, ignores_flags: true };
+        let found = work.0.iter().find_map(|touched| match clash(&host, touched, how) {
+            Clash::Race(race) => Some((touched, race)),
+            _ => None,
+        });
+        let Some((touched, race)) = found else { return false };
+        self.host_clashes(&host, touched, stream, race, &Calls::here(), WorkConflict::AwaitedByCall);
+        true
+    }
+
+    fn host_clashes(
+        &self,
+        host: &Touched,
+        touched: &Touched,
+        (stream, default): (usize, bool),
+        race: Unordered,
+        calls: &Calls,
+        why: WorkConflict,
+    ) {
+        let object = self.objects.global(race.address);
+        let sides = [(&issued(HOST, false), host), (&issued(stream, default), touched)];
+        let mut found = finding(sides[0], sides[1], object, race, false);
+        if let Kind::WorkRace(work) = &mut found.kind {
+            (work.between, work.why) = (Between::HostAndDevice, why);
+        }
+        self.note(Finding { host: calls.site(), ..found });
+    }
+}
+
+fn issued(stream: usize, default: bool) -> Issued {
+    Issued { device: 0, default, stream, ticket: 0, before: Default::default() }
+}
