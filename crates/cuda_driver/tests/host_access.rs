@@ -24,6 +24,7 @@ const KERNELS: &str = "
 .version 7.0
 .target sm_75
 .address_size 64
+.visible .global .attribute(.managed) .align 4 .b8 TABLE[256];
 .visible .entry fills(.param .u64 p)
 {
     .reg .b32 %r<5>;
@@ -246,6 +247,7 @@ twins! {
         "what kernel `fills` on the default stream writes";
     an_index_into_a_unified_buffer an_index_behind_the_stream: unified, "the host's code without a call reads";
     the_same_half_of_a_buffer the_other_half_of_a_buffer: halves, "the host's code without a call reads";
+    a_load_of_a_variable a_variable_behind_the_stream: variable, "the host's code without a call reads";
     another_thread another_thread_behind_the_wait: threads, "the host's code without a call reads";
 }
 
@@ -344,6 +346,22 @@ fn default_stream(right: bool) {
         assert_eq!(cuMemFree_v2(address), CUresult::SUCCESS);
     }
     drop(context);
+}
+
+/// A variable of the module that the host reaches.
+fn variable(right: bool) {
+    let mut program = Program::managed();
+    let buffer = program.memory;
+    let table = format!("{:p}", program.module.get_global::<[u32; 64]>(c"TABLE").unwrap());
+    program.memory = u64::from_str_radix(table.trim_start_matches("0x"), 16).unwrap() as *mut u32;
+    program.fill(1);
+    if right {
+        program.stream.synchronize().unwrap();
+    }
+    assert_eq!(program.load(5), 16);
+    program.stream.synchronize().unwrap();
+    program.memory = buffer;
+    program.free();
 }
 
 fn unified(right: bool) {

@@ -81,7 +81,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         let mut pages = pages();
         pages.busy -= 1;
-        if pages.busy == 0 && !fork::is_child() && host_fault::is_watching() {
+        if pages.busy == 0 && !pages.ended.is_empty() && !fork::is_child() && host_fault::is_watching() {
             pages.close();
         }
     }

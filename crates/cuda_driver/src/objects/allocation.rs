@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use virtual_gpu::memory::{AllocationKind, Rights};
+use virtual_gpu::memory::{Allocation, AllocationKind, Rights};
 
 use crate::abi::{Answer, CUcontext, CUdeviceptr, CUmemoryPool, CUresult};
 use crate::check::{self, host_pages};
@@ -213,10 +213,16 @@ pub fn allocate_on_host(bytes: usize, origin: Origin) -> Answer<usize> {
     let address = context.quota.memory().alloc_kind(bytes as u64, AllocationKind::Host, None);
     let address = address.map_err(|error| code_of(&error))?;
     allocated(&context, address, bytes, origin);
-    if memory().find(address).is_some_and(|allocation| allocation.has_own_pages()) {
-        host_pages::allocated(address, bytes as u64);
-    }
+    watch(address, bytes as u64);
     Ok(address as usize)
+}
+
+/// Lets the checks follow what the host's own code does with memory that it reaches.
+pub fn watch(address: u64, bytes: u64) {
+    let reached = |found: &Allocation| found.device().is_none() && found.has_own_pages();
+    if memory().find(address).is_some_and(|found| reached(&found)) {
+        host_pages::allocated(address, bytes);
+    }
 }
 
 pub fn register(address: usize, bytes: usize) -> Answer {

@@ -7,8 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use virtual_gpu::{Error, Kernel, Module as Program};
 
 use crate::abi::{Answer, CUcontext, CUfunction, CUmodule, CUresult, Handle};
-use crate::check;
+use crate::check::{self, host_pages};
 use crate::kept;
+use crate::objects::allocation::watch;
 use crate::objects::context::{CONTEXTS, Context, device_here};
 use crate::objects::device::code_of;
 use crate::objects::explain::no_kernel;
@@ -57,6 +58,15 @@ impl Module {
     }
 }
 
+impl Drop for Module {
+    fn drop(&mut self) {
+        // The program's variables go now, or with the last of its kernels.
+        for global in self.program.globals().iter().filter_map(|name| self.program.global(name)) {
+            host_pages::freed(global.address);
+        }
+    }
+}
+
 /// Loads PTX text on a context's virtual GPU; errors go to the log.
 fn program(context: &Context, ptx: &str, jit: &Jit) -> Result<Program, Error> {
     let loaded = context.device.gpu.load_within(&context.quota, ptx);
@@ -84,6 +94,7 @@ pub fn load(context: &Context, image: &Image, jit: &Jit) -> Answer<Handle> {
                     for name in program.globals() {
                         if let Some(global) = program.global(name) {
                             sanitizer.host_allocated(global.address, global.size, Some(name));
+                            watch(global.address, global.size);
                         }
                     }
                 });
