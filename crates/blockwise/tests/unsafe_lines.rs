@@ -7,8 +7,12 @@ use std::path::Path;
 fn the_page_of_safety_counts_the_lines_that_say_unsafe() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("../../docs/safety.md")).unwrap();
-    let said = format!("{} lines of code that say `unsafe`", lines(&root.join("src")));
-    assert!(page.contains(&said), "docs/safety.md does not say \"{said}\"");
+    let says = |said: String| assert!(page.contains(&said), "docs/safety.md does not say \"{said}\"");
+    says(format!("{} lines of code that say `unsafe`", lines(&root.join("src"))));
+    let wrong = fs::read_dir(root.join("tests/wrong")).unwrap();
+    let programs =
+        wrong.filter(|file| file.as_ref().unwrap().path().extension() == Some("rs".as_ref())).count();
+    says(format!("`tests/wrong`: {programs} programs that must not compile"));
 }
 
 /// Comments and doctests do not count.

@@ -1,4 +1,4 @@
-//! Kernels of public benchmark suites and tutorials, as they fit into blocks; docs/safety.md has the table.
+//! Kernels of public benchmark suites and tutorials, as they fit into blocks; docs/safety.md says which do not.
 #![forbid(unsafe_code)]
 
 use blockwise::prelude::*;

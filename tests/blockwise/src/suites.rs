@@ -1,4 +1,4 @@
-//! More kernels of public benchmark suites, as they fit into blocks; docs/safety.md has the table.
+//! More kernels of public benchmark suites, as they fit into blocks; docs/safety.md says which do not.
 #![forbid(unsafe_code)]
 
 use blockwise::prelude::*;
