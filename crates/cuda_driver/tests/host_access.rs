@@ -469,6 +469,20 @@ fn a_flag_of_the_device_tells_of_all_before_it() {
     program.free();
 }
 
+/// An asynchronous copy from the host's memory to the host's is none.
+#[test]
+fn a_copy_within_the_hosts_memory_is_there_at_once() {
+    let _checked = warpsmith_cuda::checked();
+    let program = Program::new(256, true);
+    let mut from = LockedBuffer::new(&7u32, WORDS as usize).unwrap();
+    let stream = program.stream.as_inner();
+    // SAFETY: both have as many bytes.
+    let copy = unsafe { sys::cuMemcpyAsync(program.at(0), from.as_mut_ptr() as u64, 256, stream) };
+    assert_eq!(copy, sys::cudaError_enum::CUDA_SUCCESS);
+    assert_eq!(program.load(63), 7);
+    program.free();
+}
+
 #[test]
 fn the_time_between_events_tells_that_they_are_over() {
     let _checked = warpsmith_cuda::checked();

@@ -8,7 +8,7 @@ use virtual_gpu::memory::Allocation;
 
 use crate::abi::{Answer, CUdeviceptr, CUgraphNodeType, CUresult};
 use crate::check;
-use crate::objects::allocation::is_pinned;
+use crate::objects::allocation::{is_pinned, owner_of};
 use crate::objects::context::Context;
 use crate::objects::device::{Device, memory};
 use crate::objects::registry::Registry;
@@ -52,6 +52,17 @@ impl Memory {
     /// Whether the host may touch these bytes again as soon as the call returns.
     fn is_pageable(&self, bytes: usize) -> bool {
         matches!(self, Self::Host(address) if !is_pinned(*address, bytes))
+    }
+
+    /// Tells whether it is the host's, pinned or not.
+    fn is_hosts(&self) -> bool {
+        match self {
+            Self::Host(_) | Self::Staged(_) => true,
+            Self::Device(address) | Self::Pinned { address, .. } => allocation(*address)
+                .ok()
+                .and_then(|allocation| owner_of(allocation.address()))
+                .is_some_and(|(_, origin)| origin.is_pinned()),
+        }
     }
 
     /// Keeps pinned memory for as long as a copy runs.
@@ -217,7 +228,9 @@ impl Copy {
 
     /// Whether the call must not return before the bytes are there.
     fn must_wait(&self) -> bool {
+        // "From any host memory to any host memory, the function is fully synchronous" (driver API, synchronization behavior).
         self.to.span(self.extent).is_ok_and(|span| self.to.memory.is_pageable(span))
+            || self.from.memory.is_hosts() && self.to.memory.is_hosts()
     }
 
     pub fn run_now(mut self, target: &Target) -> Answer {
@@ -230,7 +243,7 @@ impl Copy {
         target.context.queue.directly(|| self.run())
     }
 
-    /// Issues the copy; waits where the real driver would, which is when it writes pageable memory.
+    /// Issues the copy; waits where the real driver would.
     pub fn issue(mut self, target: &Target) -> Answer {
         self.check()?;
         self.pin()?;
