@@ -97,7 +97,9 @@ pub const FAMILIES: &[(&str, &[cuda_std::Description])] = &[
 #[cfg(feature = "host")]
 pub const OTHERS: &[&[cuda_std::Description]] = &[
     base::records::KERNELS,
+    base::primitives::histogram::KERNELS,
     base::primitives::reduce::KERNELS,
+    base::primitives::scan::KERNELS,
     base::rows::KERNELS,
     ampere::tensor::lines::KERNELS,
     hopper::first::KERNELS,

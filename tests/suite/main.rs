@@ -10,6 +10,7 @@ mod counters;
 mod demos;
 mod examples;
 mod goldens;
+mod histograms;
 mod hopper_blocks;
 mod images;
 #[cfg(feature = "ladder")]
@@ -23,6 +24,7 @@ mod product;
 mod random;
 mod records;
 mod rows;
+mod scans;
 mod tensor;
 mod tiles;
 mod transpose;
@@ -110,6 +112,8 @@ fn cases() -> Vec<Case> {
         transpose::cases(),
         records::cases(),
         primitives::cases(),
+        scans::cases(),
+        histograms::cases(),
         rows::cases(),
         demos::cases(),
         hopper_blocks::cases(),

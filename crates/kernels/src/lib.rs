@@ -3,7 +3,7 @@
 //! - [`gemm`] multiplies matrices: f32 by the CUDA cores, f16, bf16, tf32 and s8 by the tensor cores; any layout, pitch, alpha
 //!   and beta.
 //! - [`transpose`](mod@transpose) transposes matrices of elements of 1 to 16 bytes.
-//! - [`primitives`] reduces buffers by sums, extremes and operations of one's own.
+//! - [`primitives`] reduces and scans buffers by sums, extremes and operations of one's own, and has histograms.
 //! - [`rows`] has softmax, layer norm and RMS norm of f32, f16 and bf16.
 //! - [`structs`] turns arrays of structs into structures of arrays, and back.
 //!
@@ -93,12 +93,18 @@ mod tests {
         let mut back = device.upload(&[[0.0f32; 4]; 4]).unwrap();
         let gemm = Gemm::new(&device);
         let primitives = primitives::Primitives::new(&device);
-        let calls: [&mut dyn FnMut() -> Result<(), Error>; 7] = [
+        let bytes = device.upload(b"histogram").unwrap();
+        let calls: [&mut dyn FnMut() -> Result<(), Error>; 9] = [
             &mut || gemm.multiply(&Problem::f32((4, 4, 4)), &numbers, &numbers, &mut to).map(drop),
             &mut || transpose::transpose(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),
             &mut || structs::to_arrays(&device, 4, &structs, &mut device.zeroed::<f32>(16)?),
             &mut || structs::to_structs(&device, 4, &numbers, &mut back),
             &mut || primitives.reduce(primitives::Sum, &numbers, &mut device.zeroed::<f32>(1)?).map(drop),
+            &mut || {
+                let mut to = device.zeroed::<f32>(16)?;
+                primitives.inclusive_scan(primitives::Sum, &numbers, &mut to).map(drop)
+            },
+            &mut || primitives.histogram(0..256, &bytes, &mut device.zeroed(256)?).map(drop),
             &mut || rows::softmax(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),
             &mut || {
                 let mut to = device.zeroed::<f32>(16)?;

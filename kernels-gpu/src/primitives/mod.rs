@@ -1,12 +1,18 @@
-//! Reductions, by any operation that is a type.
+//! Reductions and scans by any operation that is a type, and histograms.
 //!
 //! A kernel is written once, here, for all elements and operations; [`base::primitives`](crate::base::primitives) has those for
-//! every device, and a kernel crate of one's own makes more with the macro [`reduction!`](crate::reduction).
+//! every device, and a kernel crate of one's own makes more with the macros [`reduction!`](crate::reduction) and [`scan!`](crate::scan).
 //!
 //! | verb | what a block does | how blocks meet |
 //! | --- | --- | --- |
 //! | [`reduce`] | walks over the grid's share by 16-byte loads | the last block to arrive combines the others' parts |
+//! | [`histogram`](mod@histogram) | counts in shared memory | by atomic additions |
+//! | [`scan`](mod@scan) | scans a tile in registers | by [look-back](look_back) |
 
 pub mod block;
+pub mod histogram;
+pub mod look_back;
 pub mod operation;
 pub mod reduce;
+pub mod scan;
+pub mod walk;

@@ -1,4 +1,4 @@
-//! Reductions over all elements of a buffer, by operations that are types.
+//! Reductions and scans by operations that are types, and histograms, of all elements of a buffer.
 //!
 //! ```
 //! use warpsmith_kernels::primitives::{ArgMax, Found, Primitives, Sum};
@@ -15,14 +15,21 @@
 //! let mut greatest = device.upload(&[Found::new(0.0f32, 0)])?;
 //! primitives.reduce(ArgMax, &x, &mut greatest)?;
 //! assert_eq!(device.download(&greatest)?, [Found::new(5.0, 1)]);
+//!
+//! let mut before = device.zeroed::<f32>(3)?;
+//! primitives.exclusive_scan(Sum, &x, &mut before)?;
+//! assert_eq!(device.download(&before)?, [0.0, 3.0, 8.0]);
 //! # Ok(()) }
 //! ```
 
+mod histogram;
 mod reduce;
+mod scan;
 
 use std::cell::RefCell;
 
-use cust::memory::{DevicePointer, DeviceSlice};
+use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
+use kernels_gpu::primitives::look_back::HEAD;
 use warpsmith_launch::{Bf16, Buffer, Device, F16, HostType};
 
 pub use kernels_gpu::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Operation, Sum};
@@ -35,6 +42,10 @@ pub struct Primitives<'d> {
     device: &'d Device,
     /// Counters, which are 0 between launches, and behind them what blocks leave for each other.
     scratch: RefCell<Option<Buffer<u64>>>,
+    /// Counts, which are 0 between launches.
+    zeros: RefCell<Option<Buffer<u64>>>,
+    /// The words of look-backs, which belong to no launch but the one that runs.
+    chain: RefCell<Option<Buffer<u64>>>,
 }
 
 /// Words of the scratch memory before the blocks' part.
@@ -54,6 +65,7 @@ macro_rules! elements {
     )*};
 }
 elements! {
+    u8: u8;
     u32: u32;
     i32: i32;
     u64: u64;
@@ -67,7 +79,7 @@ elements! {
 impl<'d> Primitives<'d> {
     /// Primitives on this device.
     pub fn new(device: &'d Device) -> Self {
-        Self { device, scratch: RefCell::new(None) }
+        Self { device, scratch: RefCell::default(), zeros: RefCell::default(), chain: RefCell::default() }
     }
 
     /// The device.
@@ -77,22 +89,48 @@ impl<'d> Primitives<'d> {
 
     /// Where the counters lie, and behind them at least `bytes` bytes, all of them 0 or left by earlier launches.
     fn scratch(&self, bytes: usize) -> Result<(DevicePointer<u32>, u64), Error> {
-        let mut kept = self.scratch.borrow_mut();
-        let words = COUNTERS + bytes.div_ceil(8);
+        let first = self.kept(&self.scratch, COUNTERS + bytes.div_ceil(8))?;
+        Ok((DevicePointer::from_raw(first), first + 8 * COUNTERS as u64))
+    }
+
+    /// At least this number of counts that are 0, and left so.
+    fn zeros(&self, counts: usize) -> Result<u64, Error> {
+        self.kept(&self.zeros, counts)
+    }
+
+    /// A buffer of at least this number of words, which are 0 at first.
+    fn kept(&self, buffer: &RefCell<Option<Buffer<u64>>>, words: usize) -> Result<u64, Error> {
+        let mut kept = buffer.borrow_mut();
         if kept.as_ref().is_none_or(|buffer| buffer.len() < words) {
             // What was launched before may still write to the old one.
             self.device.finish()?;
             *kept = Some(self.device.zeroed(words.next_power_of_two())?);
         }
-        let first = kept.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw());
-        Ok((DevicePointer::from_raw(first), first + 8 * COUNTERS as u64))
+        Ok(kept.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw()))
+    }
+
+    /// The words of a look-back of at least this number of states.
+    fn chain(&self, states: usize) -> Result<DevicePointer<u64>, Error> {
+        let mut kept = self.chain.borrow_mut();
+        if kept.as_ref().is_none_or(|buffer| buffer.len() < HEAD + states) {
+            // As for the scratch memory.
+            self.device.finish()?;
+            let states = states.next_power_of_two();
+            let mut words = vec![0; HEAD + states];
+            words[1] = states as u64;
+            *kept = Some(self.device.upload(&words)?);
+        }
+        Ok(DevicePointer::from_raw(kept.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw())))
     }
 }
 
-/// Refuses a result without room for one element.
-fn refuse_empty<V: cust::memory::DeviceCopy>(to: &DeviceSlice<V>) -> Result<(), Error> {
-    if to.is_empty() {
-        return Err(Error::Primitive("the result needs room for 1 element, its buffer has 0".into()));
+/// Refuses a result without room for this number of elements.
+fn refuse_shorter<V: DeviceCopy>(to: &DeviceSlice<V>, elements: usize) -> Result<(), Error> {
+    if to.len() < elements {
+        let plural = if elements == 1 { "" } else { "s" };
+        let message =
+            format!("the result needs room for {elements} element{plural}, its buffer has {}", to.len());
+        return Err(Error::Primitive(message));
     }
     Ok(())
 }

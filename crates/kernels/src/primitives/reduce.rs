@@ -3,7 +3,8 @@
 use cuda_std::Kernel;
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use kernels_gpu::base::primitives::reduce::Reduced;
-use kernels_gpu::primitives::reduce::{BLOCK, BLOCKS_A_SM, Signature, per_load};
+use kernels_gpu::primitives::reduce::{BLOCK, BLOCKS_A_SM, Signature};
+use kernels_gpu::primitives::walk::per_load;
 use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Levels, Limits, Shape};
 
 use super::{Element, Operation, Primitives};
@@ -68,7 +69,7 @@ impl Primitives<'_> {
         D: 'static,
         V: DeviceCopy + 'static,
     {
-        super::refuse_empty(to)?;
+        super::refuse_shorter(to, 1)?;
         let plan = plan(self.device.limits(), K::NAME, from.len(), per_load::<D>());
         let (ticket, parts) = self.scratch(plan.shape.grid[0] as usize * size_of::<V>())?;
         let arguments = (from, DevicePointer::<V>::from_raw(parts), ticket, to);

@@ -1,3 +1,5 @@
 //! The kernels of [`primitives`](crate::primitives), for every device.
 
+pub mod histogram;
 pub mod reduce;
+pub mod scan;

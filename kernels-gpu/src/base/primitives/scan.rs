@@ -1,0 +1,47 @@
+//! Scans by sums and extremes.
+
+use cuda_std::prelude::*;
+use cuda_std::shared_array;
+
+use crate::primitives::operation::{Max, Min, Operation, Sum};
+use crate::primitives::scan::{BLOCK, scan as body};
+
+/// The value of all elements up to each, or before it: one launch, whatever their number.
+///
+/// # Safety
+/// `to` has room for a value of each element, and `words` and `larger` are a look-back's for each block of the grid.
+#[kernel(T = [u32, i32, u64, i64, f32, f64], O = [Sum, Min, Max])]
+#[block_dim(512)]
+#[launch_bounds(min_blocks = 2)]
+pub unsafe fn scan<T: Copy, O: Operation<T>>(
+    from: &[T],
+    to: *mut <O as Operation<T>>::Value,
+    is_exclusive: u32,
+    words: *mut u64,
+    larger: *mut <O as Operation<T>>::Value,
+) {
+    const WARPS: usize = BLOCK as usize / 32;
+    let shared = shared_array![u64; 16];
+    let drawn = shared_array![u64; 1];
+    const { assert!(size_of::<O::Value>() <= 8 && WARPS == 16, "a word of shared memory a warp") };
+    // SAFETY: as the contract says.
+    unsafe {
+        body::<T, O, { BLOCK as usize }>(from, to, is_exclusive, words, larger, shared.cast(), drawn);
+    }
+}
+
+/// The list of instances.
+macro_rules! described {
+    ($($operation:ident)*) => {
+        #[cfg(feature = "host")]
+        pub const KERNELS: &[cuda_std::Description] = &[$(
+            cuda_std::Description::of::<scan<u32, $operation>>(),
+            cuda_std::Description::of::<scan<i32, $operation>>(),
+            cuda_std::Description::of::<scan<u64, $operation>>(),
+            cuda_std::Description::of::<scan<i64, $operation>>(),
+            cuda_std::Description::of::<scan<f32, $operation>>(),
+            cuda_std::Description::of::<scan<f64, $operation>>(),
+        )*];
+    };
+}
+described!(Sum Min Max);
