@@ -108,13 +108,18 @@ fn the_readmes_program_is_the_first_example() {
     assert_eq!(program, example);
 }
 
-/// The program of the page on other libraries is an example, which is built and run.
+/// The programs of these pages are examples, which are built and run.
 #[test]
-fn the_program_beside_cudarc_is_an_example() {
-    let (_, after) = include_str!("../../docs/interop.md").split_once("```rust\n").unwrap();
-    let (program, _) = after.split_once("```").unwrap();
-    let (_, example) = include_str!("../../tests/cudarc/examples/softmax.rs").split_once("\n\n").unwrap();
-    assert_eq!(program, example);
+fn the_programs_of_the_pages_are_examples() {
+    for (page, example) in [
+        (include_str!("../../docs/interop.md"), include_str!("../../tests/cudarc/examples/softmax.rs")),
+        (include_str!("../../docs/graphs.md"), include_str!("../../examples/12_graph.rs")),
+    ] {
+        let (_, after) = page.split_once("```rust\n").unwrap();
+        let (program, _) = after.split_once("```").unwrap();
+        let (_, example) = example.split_once("\n\n").unwrap();
+        assert_eq!(program, example);
+    }
 }
 
 /// What the pages of this repository link to, with the page that does.

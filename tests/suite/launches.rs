@@ -11,6 +11,7 @@ use host::modules::LEVELS;
 use kernels_gpu::base::coalescing::copy_4_bytes;
 use kernels_gpu::base::matmul::tiled::matmul_tiled_16;
 use kernels_gpu::gemm::Gemm;
+use warpsmith_kernels::structs::{to_arrays, to_arrays_async};
 use warpsmith_launch::Kernel;
 use warpsmith_launch::extra::{Extended, load_ptx, prefer_shared_carveout};
 use warpsmith_launch::{Device, Shape};
@@ -32,6 +33,7 @@ pub fn cases() -> Vec<Case> {
             };
             says(refused, &["matmul_tiled_16", "[32, 8, 1]", "[16, 16, 1]"])
         }),
+        Case::new("launch::calls_of_the_library_are_captured", calls_are_captured),
         Case::new("launch::too_many_threads_are_refused", |device| {
             let from = DeviceBuffer::from_slice(&[0.0f32; 32])?;
             let mut to = DeviceBuffer::from_slice(&[0.0f32; 32])?;
@@ -142,6 +144,31 @@ fn says(result: Result<(), impl std::fmt::Display>, parts: &[&str]) -> anyhow::R
         anyhow::ensure!(text.contains(part), "`{text}` does not say `{part}`");
     }
     Ok(())
+}
+
+/// The form that only puts work on the stream is captured; the one that waits is refused.
+fn calls_are_captured(device: &Device) -> anyhow::Result<()> {
+    let points: Vec<[f32; 3]> = (0..8).map(|i| [i as f32, 10.0 * i as f32, 100.0 * i as f32]).collect();
+    let (from, mut to) = (device.upload(&points)?, device.zeroed::<f32>(24)?);
+    let mut graph = device.capture((&from, &mut to), |_, (from, mut to)| {
+        // SAFETY: each launch of the graph is lent both.
+        let call = unsafe { to_arrays_async(device, 8, from.as_cust(), to.as_cust_mut()) };
+        call.map_err(|error| panic!("{error}"))
+    })?;
+    anyhow::ensure!(device.download(&to)? == [0.0; 24], "it ran where it was captured");
+    graph.launch((&from, &mut to))?;
+    let expected: Vec<f32> = (0..24).map(|i| points[i % 8][i / 8]).collect();
+    anyhow::ensure!(device.download(&to)? == expected);
+
+    let waits = device.capture((&from, &mut to), |_, (from, to)| {
+        let refused = to_arrays(device, 8, from, to).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("cannot finish what was launched while this thread captures a graph"),
+            "{refused}"
+        );
+        Ok(())
+    });
+    says(waits.map(drop), &["cannot finish what was launched", "only puts work on the stream"])
 }
 
 fn each_instance(device: &Device) -> anyhow::Result<()> {

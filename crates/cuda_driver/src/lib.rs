@@ -19,8 +19,8 @@
 //! `WARPSMITH_CHECK=memory,race,init,barrier,api[:FILE]` runs the sanitizer.
 //!
 //! From below: [`abi`] is the binary interface, `objects` are what handles name, `api` holds the `cu…` functions of the
-//! virtual device, `foreign` those that only programs need which know nothing of this project, and [`entry`] is the table
-//! of all symbols. To add a call, write its function into its file of `api` and its line into the table.
+//! virtual device, `graph` those of graphs, `foreign` those that only programs need which know nothing of this project,
+//! and [`entry`] is the table of all symbols. To add a call, write its function into its file of `api` and its line into the table.
 //!
 //! ```
 //! use warpsmith_cuda::abi::{CUresult, Out};
@@ -48,6 +48,7 @@ mod fault;
 #[cfg(feature = "foreign")]
 mod foreign;
 mod fork;
+mod graph;
 mod kept;
 mod loader_cache;
 mod objects;

@@ -161,6 +161,13 @@ unsafe impl<T, U: HostType<T>> Argument<&'static [T]> for BufferSlice<'_, U> {
     }
 }
 
+// SAFETY: a slice is two parameters, where it lies and how many elements it has.
+unsafe impl<T, U: HostType<T>> Argument<&'static [T]> for &BufferSliceMut<'_, U> {
+    fn pack(self, packed: &mut PackedArguments) {
+        packed.push_slice::<T>(self.as_device_ptr().as_raw(), self.len());
+    }
+}
+
 // SAFETY: a pointer is one parameter of 64 bits.
 unsafe impl<T, U: HostType<T>> Argument<*mut T> for BufferSliceMut<'_, U> {
     fn pack(self, packed: &mut PackedArguments) {

@@ -13,6 +13,7 @@ use cust::error::CudaResult;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DeviceCopy, DevicePointer};
 
 use crate::buffer_slice::{BufferSlice, BufferSliceMut};
+use crate::capture::refuse;
 use crate::device::{Device, DeviceContext};
 use crate::error::{Error, ErrorContext};
 
@@ -97,6 +98,7 @@ impl<T: DeviceCopy> Buffer<T> {
         if elements.len() != self.len() {
             return Err(Error::Length { given: elements.len(), has: self.len() });
         }
+        refuse(&self.device_context, || "copy to the device".into())?;
         self.fill_from(elements).context("copy to the device")
     }
 
@@ -154,15 +156,17 @@ impl<T: DeviceCopy> Drop for Buffer<T> {
 impl Device {
     /// Copies elements to a buffer of their own on the device.
     pub fn upload<T: DeviceCopy>(&self, elements: &[T]) -> Result<Buffer<T>, Error> {
+        let task = || format!("copy {} elements to the device", elements.len());
+        refuse(self.device_context(), task)?;
         // SAFETY: it is written below, in full.
         let buffer = unsafe { Buffer::uninitialized(self.device_context(), elements.len()) };
-        buffer
-            .and_then(|mut buffer| buffer.fill_from(elements).map(|()| buffer))
-            .context(format!("copy {} elements to the device", elements.len()))
+        buffer.and_then(|mut buffer| buffer.fill_from(elements).map(|()| buffer)).context(task())
     }
 
     /// A buffer of zeros on the device.
     pub fn zeroed<T: DeviceCopy + Zeroable>(&self, len: usize) -> Result<Buffer<T>, Error> {
+        let task = || format!("make room for {len} elements on the device");
+        refuse(self.device_context(), task)?;
         // SAFETY: it is written below, in full.
         let buffer = unsafe { Buffer::<T>::uninitialized(self.device_context(), len) };
         let zeros = |mut buffer: Buffer<T>| {
@@ -173,7 +177,7 @@ impl Device {
             drop(_current);
             filled.map(|()| buffer)
         };
-        buffer.and_then(zeros).context(format!("make room for {len} elements on the device"))
+        buffer.and_then(zeros).context(task())
     }
 
     /// Copies a buffer's elements, or a matrix's row by row, to the host.

@@ -8,6 +8,7 @@ use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use cust::sys;
 
 use crate::buffer::{Buffer, bounds};
+use crate::capture::refuse;
 use crate::device::{Device, DeviceContext};
 use crate::error::{Error, ErrorContext};
 use crate::extra::result;
@@ -43,8 +44,10 @@ impl<T: DeviceCopy> RawSlice<'_, T> {
             stream.finish()?;
             copied
         };
+        let task = || format!("copy {len} elements to the host");
+        refuse(self.device_context, task)?;
         if bytes != 0 {
-            read().context(format!("copy {len} elements to the host"))?;
+            read().context(task())?;
         }
         // SAFETY: they were copied, and are values, as on the device.
         unsafe { copy.set_len(len) };
@@ -102,6 +105,11 @@ pub struct BufferSliceMut<'b, T: DeviceCopy> {
 }
 
 impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
+    /// The same elements, to be read.
+    pub fn as_slice(&self) -> BufferSlice<'_, T> {
+        BufferSlice { raw: self.raw }
+    }
+
     /// The same elements, for a shorter borrow.
     pub fn reborrow(&mut self) -> BufferSliceMut<'_, T> {
         BufferSliceMut { raw: self.raw }

@@ -8,6 +8,7 @@ use cust::device::Device as CudaDevice;
 use cust::error::CudaResult;
 use warpsmith_cuda::DevicePreference;
 
+use crate::capture::{self, CaptureStream};
 use crate::description::compare;
 use crate::error::{Error, ErrorContext};
 use crate::extra::peer::CurrentContextGuard;
@@ -32,6 +33,7 @@ pub struct Device {
 /// A device's context and stream, which stay as long as a buffer of theirs.
 pub(crate) struct DeviceContext {
     pub stream: Stream,
+    pub captures: CaptureStream,
     // After the stream, which is of this context.
     context: Context,
 }
@@ -62,7 +64,7 @@ impl Device {
         let context = Context::new(device).context("make a context")?;
         context.set_flags(ContextFlags::SCHED_AUTO).context("set the context's flags")?;
         let stream = Stream::new().context("make a stream")?;
-        let device_context = Arc::new(DeviceContext { stream, context });
+        let device_context = Arc::new(DeviceContext { stream, captures: CaptureStream::default(), context });
         Ok(Self { modules: Modules::default(), limits, is_virtual, index, device_context })
     }
 
@@ -83,7 +85,7 @@ impl Device {
         let context = Context::new(device).context("share the device's context")?;
         // SAFETY: the caller's promise.
         let stream = unsafe { Stream::shared(stream, owner) };
-        let device_context = Arc::new(DeviceContext { stream, context });
+        let device_context = Arc::new(DeviceContext { stream, captures: CaptureStream::default(), context });
         Ok(Self { modules: Modules::default(), limits, is_virtual, index, device_context })
     }
 
@@ -134,9 +136,9 @@ impl Device {
         &self.device_context.context
     }
 
-    /// The stream on which launches run.
+    /// The stream on which launches run; while this thread [captures](Self::capture), the one that is captured.
     pub fn stream(&self) -> &Stream {
-        &self.device_context.stream
+        capture::stream_of(&self.device_context)
     }
 
     /// Makes the device's context current in this thread; the thread that opened it needs no call.
@@ -146,6 +148,7 @@ impl Device {
 
     /// Waits until all that was launched has ended, whatever context is current.
     pub fn synchronize(&self) -> Result<(), Error> {
+        capture::refuse(&self.device_context, || "finish what was launched".into())?;
         let synchronize = || {
             let _current = self.device_context.enter()?;
             self.stream().synchronize()
@@ -156,6 +159,7 @@ impl Device {
     /// Waits as [`synchronize`](Self::synchronize), and never returns before the work has ended: for functions that lend a launch their borrows. If
     /// the driver refuses to wait, the process ends.
     pub fn finish(&self) -> Result<(), Error> {
+        capture::refuse(&self.device_context, || "finish what was launched".into())?;
         let _current = self.device_context.enter();
         self.stream().finish().context("finish what was launched")
     }

@@ -104,6 +104,18 @@ pub enum Error {
     /// A stream or slice of another library that cannot be shared.
     #[error("{0}")]
     Shared(String),
+    /// A graph that cannot be captured, or launched so.
+    #[error("cannot launch the graph: {0}")]
+    Graph(String),
+    /// A task that waits or copies, asked for where a graph is captured.
+    #[error(
+        "cannot {task} while this thread captures a graph, where nothing runs: do it before or after; calls of a library can be \
+         captured in the form that only puts work on the stream"
+    )]
+    Captured {
+        /// The task, as a verb.
+        task: String,
+    },
     /// A launch that the kernel or the device does not admit.
     #[error("cannot launch `{}`: {problem}", rust_name(kernel))]
     Launch {

@@ -5,6 +5,7 @@
 //! - [`Launcher`] starts a kernel. Arguments are compared with the kernel's parameters when the program compiles, and the
 //!   [`Shape`] with kernel and device before each launch.
 //! - [`Buffer`] and [`DeviceMatrix`] are device memory, which [`Device::scope`] lends to kernels without `unsafe`.
+//! - [`Graph`] is work that [`Device::capture`] records once, to be launched many times.
 //! - [`F16`] and [`Bf16`] are 16-bit floats in buffers, and [`extra`] is what `cust` lacks.
 //!
 //! A project compiles its kernels in a build script and embeds the PTX:
@@ -58,6 +59,7 @@
 mod argument;
 mod buffer;
 mod buffer_slice;
+mod capture;
 #[cfg(feature = "share")]
 pub mod cudarc;
 mod description;
@@ -67,7 +69,10 @@ mod error;
 pub mod extra;
 mod fingerprint;
 mod float16;
+mod graph;
+mod graph_argument;
 mod launcher;
+mod lent;
 mod levels;
 mod limits;
 mod matrix;
@@ -88,7 +93,10 @@ pub use device::Device;
 pub use embedded::Launchable;
 pub use error::{Error, ErrorContext};
 pub use float16::{Bf16, F16};
+pub use graph::Graph;
+pub use graph_argument::{GraphArgument, GraphArguments, GraphBound, GraphKind};
 pub use launcher::{Launcher, Shape};
+pub use lent::{AllLentFor, CopySource, CopyTarget, LentFor};
 pub use levels::{Entry, Level, Levels, alone};
 pub use limits::Limits;
 pub use matrix::{DeviceMatrix, MatrixSlice, MatrixSliceMut};

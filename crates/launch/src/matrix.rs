@@ -98,12 +98,29 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
     }
 }
 
+impl<'b, T: DeviceCopy> From<&'b DeviceMatrix<T>> for MatrixSlice<'b, T> {
+    fn from(matrix: &'b DeviceMatrix<T>) -> Self {
+        Self { extents: matrix.sides(), elements: (&matrix.elements).into() }
+    }
+}
+
+impl<'b, T: DeviceCopy> From<&'b mut DeviceMatrix<T>> for MatrixSliceMut<'b, T> {
+    fn from(matrix: &'b mut DeviceMatrix<T>) -> Self {
+        Self { extents: matrix.sides(), elements: (&mut matrix.elements).into() }
+    }
+}
+
+impl<T: DeviceCopy> MatrixSliceMut<'_, T> {
+    /// The same matrix, for a shorter borrow.
+    pub fn reborrow(&mut self) -> MatrixSliceMut<'_, T> {
+        MatrixSliceMut { extents: self.extents, elements: self.elements.reborrow() }
+    }
+}
+
 /// A matrix as kernels are passed it.
 pub(crate) trait Stored {
     /// The address of its first element.
     fn address(&self) -> u64;
-    /// Its number of elements.
-    fn count(&self) -> usize;
     /// Rows and columns.
     fn sides(&self) -> [u32; 2];
 }
@@ -111,10 +128,6 @@ pub(crate) trait Stored {
 impl<T: DeviceCopy> Stored for DeviceMatrix<T> {
     fn address(&self) -> u64 {
         self.elements.as_device_ptr().as_raw()
-    }
-
-    fn count(&self) -> usize {
-        self.elements.len()
     }
 
     fn sides(&self) -> [u32; 2] {
@@ -127,10 +140,6 @@ macro_rules! stored {
         impl<T: DeviceCopy> Stored for $matrix<'_, T> {
             fn address(&self) -> u64 {
                 self.elements.as_device_ptr().as_raw()
-            }
-
-            fn count(&self) -> usize {
-                self.elements.len()
             }
 
             fn sides(&self) -> [u32; 2] {

@@ -16,10 +16,10 @@ use crate::matrix::{DeviceMatrix, MatrixSlice, MatrixSliceMut, Stored};
 /// | parameter | argument |
 /// | --- | --- |
 /// | a number, or a `Copy` type by value | itself |
-/// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>`, `&SliceGuard<T>` |
-/// | `Matrix<T>` | `&DeviceMatrix<T>`, `MatrixSlice<T>` |
-/// | `SliceMut<T, …>`, `Counters<T>` | `&mut Buffer<T>`, `BufferSliceMut<T>`, `&mut SliceGuardMut<T>` |
-/// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>`, `MatrixSliceMut<T>` |
+/// | `&[T]` | `&Buffer<T>`, `BufferSlice<T>`, `&BufferSliceMut<T>`, `&SliceGuard<T>` |
+/// | `Matrix<T>` | `&DeviceMatrix<T>`, `MatrixSlice<T>`, `&MatrixSliceMut<T>` |
+/// | `SliceMut<T, …>`, `Counters<T>` | `&mut Buffer<T>`, `BufferSliceMut<T>`, `&mut BufferSliceMut<T>`, `&mut SliceGuardMut<T>` |
+/// | `MatrixMut<T, …>` | `&mut DeviceMatrix<T>`, `MatrixSliceMut<T>`, `&mut MatrixSliceMut<T>` |
 ///
 /// Two parts of one buffer are two arguments:
 ///
@@ -115,6 +115,13 @@ unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for BufferSlice<'_, U>
     }
 }
 
+// SAFETY: as above; nothing writes the elements as long as this borrow of the slice lasts.
+unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for &BufferSliceMut<'_, U> {
+    fn extents(&self) -> Extents {
+        Extents::line(self.len())
+    }
+}
+
 // SAFETY: as above, of the slice that it guards.
 #[cfg(feature = "share")]
 unsafe impl<T, U: HostType<T>> SafeArgument<&'static [T]> for &crate::slice_guard::SliceGuard<'_, U> {
@@ -158,7 +165,7 @@ macro_rules! written {
         }
     )*};
 }
-written!(&mut Buffer<U> BufferSliceMut<'_, U>);
+written!(&mut Buffer<U> BufferSliceMut<'_, U> &mut BufferSliceMut<'_, U>);
 #[cfg(feature = "share")]
 written!(&mut crate::slice_guard::SliceGuardMut<'_, U>);
 
@@ -167,8 +174,9 @@ macro_rules! matrices {
         // SAFETY: a slice, and the extents by value.
         unsafe impl<T: Element, U: HostType<T>> Argument<Matrix<T>> for $read {
             fn pack(self, packed: &mut PackedArguments) {
-                packed.push_slice::<T>(self.address(), self.count());
-                packed.push(self.sides());
+                let [rows, cols] = self.sides();
+                packed.push_slice::<T>(self.address(), rows as usize * cols as usize);
+                packed.push([rows, cols]);
             }
         }
         // SAFETY: a borrow forbids others to write.
@@ -201,6 +209,7 @@ macro_rules! matrices {
 matrices! {
     &DeviceMatrix<U>, &mut DeviceMatrix<U>;
     MatrixSlice<'_, U>, MatrixSliceMut<'_, U>;
+    &MatrixSliceMut<'_, U>, &mut MatrixSliceMut<'_, U>;
 }
 
 fn matrix_of([rows, cols]: [u32; 2]) -> Extents {

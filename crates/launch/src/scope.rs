@@ -5,11 +5,15 @@ use std::marker::PhantomData;
 use blockwise::{BlockCount, BlockwiseKernel, GridRequirement, UnmetRequirement};
 use cuda_std::Takes;
 use cust::context::CurrentContext;
+use cust::memory::DeviceCopy;
 
+use crate::capture::{between_captures, refuse};
 use crate::device::Device;
 use crate::embedded::Launchable;
 use crate::error::{Error, ErrorContext};
+use crate::extra::peer::{self, DeviceAddress};
 use crate::launcher::{Launcher, Shape};
+use crate::lent::{AllLentFor, CopySource, CopyTarget, LentFor};
 use crate::safe_argument::SafeArguments;
 
 /// A scope of launches; see [`Device::scope`].
@@ -87,24 +91,53 @@ impl Device {
                 let _ = self.0.finish();
             }
         }
+        refuse(self.device_context(), || "begin a scope".into())?;
         // What was launched before without a scope may still run.
         let _current = self.device_context().enter().context("make the context current")?;
-        CurrentContext::synchronize().context("finish what was launched before")?;
+        {
+            let _no_capture = between_captures(self.device_context());
+            CurrentContext::synchronize().context("finish what was launched before")?;
+        }
         self.synchronize()?;
         let wait = Wait(self);
-        let result = launches(&Scope { device: self, scope: PhantomData, env: PhantomData });
+        let result = launches(&Scope::of(self));
         let waited = self.finish();
         std::mem::forget(wait);
         result.and_then(|result| waited.map(|()| result))
     }
 }
 
-impl<'scope> Scope<'scope, '_> {
+impl<'scope, 'env> Scope<'scope, 'env> {
+    pub(crate) fn of(device: &'env Device) -> Self {
+        Self { device, scope: PhantomData, env: PhantomData }
+    }
+
+    pub(crate) fn device(&self) -> &'env Device {
+        self.device
+    }
+
+    /// Copies elements on the device, to as many.
+    pub fn copy<T: DeviceCopy>(
+        &'scope self,
+        from: impl CopySource<T> + LentFor<'scope>,
+        to: impl CopyTarget<T> + LentFor<'scope>,
+    ) -> Result<(), Error> {
+        let ((from, given), (to, has)) = (from.elements(), to.elements());
+        if given != has {
+            return Err(Error::Length { given, has });
+        }
+        let place = |address| DeviceAddress { device: self.device, address };
+        // SAFETY: both have the bytes, and are lent until the scope has ended, which waits for the copy.
+        let copied =
+            unsafe { peer::copy(place(to), place(from), given * size_of::<T>(), self.device.stream()) };
+        copied.context(format!("copy {given} elements on the device"))
+    }
+
     /// Starts a kernel whose outputs decide the grid.
     pub fn launch<K: BlockwiseKernel, P>(
         &'scope self,
         kernel: impl Launchable<K>,
-        arguments: impl SafeArguments<P> + 'scope,
+        arguments: impl SafeArguments<P> + AllLentFor<'scope>,
     ) -> Result<(), Error>
     where
         K::Signature: Takes<P>,
@@ -117,7 +150,7 @@ impl<'scope> Scope<'scope, '_> {
         &'scope self,
         kernel: impl Launchable<K>,
         options: LaunchOptions,
-        arguments: impl SafeArguments<P> + 'scope,
+        arguments: impl SafeArguments<P> + AllLentFor<'scope>,
     ) -> Result<(), Error>
     where
         K::Signature: Takes<P>,
@@ -129,7 +162,7 @@ impl<'scope> Scope<'scope, '_> {
         &'scope self,
         kernel: &Launcher<'_, K>,
         options: LaunchOptions,
-        arguments: impl SafeArguments<P> + 'scope,
+        arguments: impl SafeArguments<P> + AllLentFor<'scope>,
     ) -> Result<(), Error>
     where
         K::Signature: Takes<P>,

@@ -126,8 +126,15 @@ impl Stream {
         event.record(&self.stream)
     }
 
-    /// Calls `work` on the host, in a thread of the driver's, once the stream comes to it. It must make no call of the driver.
+    /// Calls `work` on the host, in a thread of the driver's, once the stream comes to it. It must make no call of the driver. A
+    /// stream that is captured into a graph refuses: the graph would call it at each launch.
     pub fn on_host(&self, work: impl FnOnce() + Send + 'static) -> CudaResult<()> {
+        let mut status = sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream is alive, and the place valid for the call.
+        result(unsafe { sys::cuStreamIsCapturing(self.as_inner(), &mut status) })?;
+        if status != sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE {
+            return Err(CudaError::NotPermitted);
+        }
         self.stream.add_callback(Box::new(work))
     }
 }

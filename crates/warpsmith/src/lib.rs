@@ -63,7 +63,7 @@ pub mod kernel {
 #[cfg(not(target_os = "cuda"))]
 pub mod prelude {
     pub use warpsmith_launch::{
-        Bf16, Buffer, BufferSlice, BufferSliceMut, Device, DeviceMatrix, F16, LaunchOptions, Launcher, Scope,
-        Shape, Stream,
+        Bf16, Buffer, BufferSlice, BufferSliceMut, Device, DeviceMatrix, F16, Graph, LaunchOptions, Launcher,
+        Scope, Shape, Stream,
     };
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod generic;
+mod graphs;
 mod levels;
 mod linear;
 mod lines;
@@ -60,6 +61,10 @@ pub fn cases() -> Vec<Case> {
         generic:
             columns_of_each_type_operation_and_edge_are_folded
             lists_of_pairs_and_negative_constants_make_instances;
+        graphs:
+            chains_are_replayed_with_other_buffers
+            matrices_are_arguments_of_graphs
+            values_that_a_kernel_requires_something_of_are_compared_at_each_launch;
         linear:
             neighbours_are_summed
             columns_of_threads_turn

@@ -10,8 +10,8 @@
 //! It says that `crate::api::memory::cuMemAlloc_v2` implements `cuMemAlloc_v2`, which is `cuMemAlloc` for programs
 //! written for CUDA 3.2 and later. The virtual device does not support entries with the file `unsupported`. Further words:
 //!
-//! - `graph`, `array`, `texture`, `link`, `virtual_memory`, `multicast` are files of `crate::foreign`, which a build may
-//!   leave out.
+//! - `graph` is `crate::graph`; `array`, `texture`, `link`, `virtual_memory`, `multicast` are files of `crate::foreign`,
+//!   which a build may leave out.
 //! - `/ cuStreamQuery_ptsz @ 7000`: a second symbol whose null stream is the calling thread's own.
 //! - `as cuCtxDestroy_v2` at the end: another symbol's function serves this one; `as cuCtxSynchronize_v2 (0)`: with one
 //!   more argument.
@@ -219,7 +219,7 @@ macro_rules! entry_points {
         $crate::objects::call::serve_anywhere(stringify!($symbol), || $crate::entry::lookup::$name($($arg),*))
     };
     (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, graph) => {
-        $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, graph)
+        $crate::entry::entry_points!(@call $symbol, $per_thread, [$crate::graph::$name], $args)
     };
     (@serve $symbol:ident, $per_thread:literal, $name:ident, $args:tt, array) => {
         $crate::entry::entry_points!(@foreign $symbol, $per_thread, $name, $args, array)

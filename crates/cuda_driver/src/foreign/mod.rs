@@ -1,11 +1,10 @@
-//! Entries for programs that know nothing of this project: graphs, arrays and textures, linking, mappings and
-//! multicast. Without the feature `foreign` the symbols remain, and say that it is missing.
+//! Entries for programs that know nothing of this project: arrays and textures, linking, mappings and multicast. Without
+//! the feature `foreign` the symbols remain, and say that it is missing.
 //!
 //! Unlike in [`crate::api`], files here contain both objects and the functions on them: nothing else needs the objects.
 #![allow(non_snake_case)]
 
 pub mod array;
-pub mod graph;
 pub mod link;
 pub mod multicast;
 mod object_files;

@@ -1,4 +1,7 @@
 //! Graphs: work kept as nodes with dependencies, made node by node or by capturing streams, and run as one.
+//!
+//! As in `foreign`, files here contain both objects and the functions on them: nothing else needs the objects.
+#![allow(non_snake_case)]
 
 mod any_node;
 mod attributes;
