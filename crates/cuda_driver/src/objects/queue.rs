@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::abi::{Answer, CUdevice, CUresult, Handle};
 use crate::check::{self, host_pages};
+use crate::objects::device::memory;
 use crate::objects::order::{Mark, Order};
 use crate::objects::registry::new_handle;
 
@@ -353,6 +354,7 @@ impl Lanes {
     fn rest(&self) {
         const PATIENCE: Duration = Duration::from_secs(1);
         const LEAST: Duration = Duration::from_millis(1);
+        const LOOK: Duration = Duration::from_millis(20);
         if WORKING.get() {
             return;
         }
@@ -364,7 +366,8 @@ impl Lanes {
                 state.impatience = (state.impatience + 1).min(16);
                 return;
             };
-            state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            memory().count_write();
+            state = self.done.wait_timeout(state, left.min(LOOK)).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -133,6 +133,11 @@ impl Memory {
         &self.space.writes
     }
 
+    /// Counts a write that no kernel has made: one that waits for the host is not stuck while the host is kept from going on.
+    pub fn count_write(&self) {
+        self.writes().fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether there are other devices.
     pub(crate) fn has_peers(&self) -> bool {
         self.space.devices.load(Ordering::Relaxed) > 1
