@@ -197,3 +197,55 @@ impl Sanitizer {
 fn issued(stream: usize, default: bool) -> Issued {
     Issued { device: 0, default, stream, ticket: 0, before: Default::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clocks;
+    use crate::shadow::{Asking, Spare, Stamp, Touch};
+
+    const PAGE: u64 = 4096;
+
+    /// The bytes of each word that one thread wrote, or read, from address 0 on.
+    fn touched(words: Range<u64>, write: bool, bytes: u8, shadow: &mut Shadow) {
+        let clocks = Clocks::new(0, 32);
+        let touch = Touch { write, ..Touch::default() };
+        for word in words {
+            let stamp = Stamp::new(0, 1, 9, 0, (3, 3), touch).of_bytes(bytes);
+            let asking = Asking { stamp, floor: 0, clocks: &clocks };
+            if write {
+                shadow.write(word, &asking, None)
+            } else {
+                shadow.read(word, &asking)
+            };
+        }
+    }
+
+    #[test]
+    fn a_page_is_used_up_when_each_of_its_bytes_is() {
+        let mut shadow = Shadow::of_global(Spare::default());
+        touched(0..1024, true, 0xF, &mut shadow);
+        touched(1024..2047, true, 0xF, &mut shadow);
+        touched(2047..2048, true, 0x7, &mut shadow);
+        assert_eq!([uses_up(&shadow, 0..PAGE), uses_up(&shadow, PAGE..2 * PAGE)], [Some(true), None]);
+        assert_eq!(uses_up(&shadow, PAGE..2 * PAGE - 1), Some(true), "the last byte is not the allocation's");
+        touched(2047..2048, false, 0x8, &mut shadow);
+        assert_eq!(uses_up(&shadow, PAGE..2 * PAGE), Some(false), "and was read");
+        assert_eq!(uses_up(&shadow, 2 * PAGE..2 * PAGE + 4), None);
+    }
+
+    #[test]
+    fn a_copy_uses_up_what_lies_within_it() {
+        let bytes = |address, bytes| {
+            Touches(vec![Touched::Bytes { what: Work::Copy, address, bytes, write: true, word: None }])
+        };
+        let used = |touches: Touches| -> Vec<(u64, u64)> {
+            let pages = touches.used_pages(&(PAGE..3 * PAGE + 100), PAGE);
+            pages.into_iter().map(|used| (used.pages.start / PAGE, used.pages.end / PAGE)).collect()
+        };
+        assert_eq!(used(bytes(0, 9 * PAGE)), [(1, 4)]);
+        assert_eq!(used(bytes(PAGE + 1, 2 * PAGE + 98)), [(2, 3)]);
+        assert_eq!(used(bytes(PAGE + 1, 2 * PAGE + 99)), [(2, 4)]);
+        assert_eq!(used(bytes(PAGE, PAGE - 1)), []);
+    }
+}
