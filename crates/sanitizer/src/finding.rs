@@ -294,7 +294,10 @@ impl Finding {
                 let meets = || known().any(|line| others.contains(line));
                 mine == others || self.cure == other.cure && one_object() && meets()
             }
-            (Kind::WorkRace(work), Kind::WorkRace(other)) => work.is(other) && mine == others && one_object(),
+            (Kind::WorkRace(work), Kind::WorkRace(others_work)) => {
+                let one_place = self.host.is_some() && self.host == other.host;
+                work.is(others_work) && mine == others && (one_place || one_object())
+            }
             // What left the value undefined is the mistake, and not each of its uses.
             (Kind::Undefined { .. }, _) if mine.len() == 2 && others.len() == 2 => {
                 Line::of(&self.sites[1]) == Line::of(&other.sites[1]) && one_object()
@@ -410,7 +413,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::InvalidAccess;
+    use crate::kind::{Between, InvalidAccess, StreamName, Work, WorkConflict, WorkRace, WorkSide};
 
     fn at_line(finding: Finding, line: u32) -> Finding {
         let frame = Frame { file: "my/kernel.cu".into(), line, column: 3, function: None };
@@ -491,6 +494,19 @@ mod tests {
             add(&mut all, leak(line, size));
         }
         assert_eq!(all.iter().map(|leak| leak.count).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn what_one_line_of_the_host_does_to_work_is_one_mistake() {
+        let frees = |line: u32, size| {
+            let side = |what| WorkSide { what, stream: StreamName::Host, device: None, writes: true };
+            let (between, why) = (Between::HostAndDevice, WorkConflict::AwaitedByCall);
+            let race = WorkRace { between, sides: [side(Work::Free), side(Work::Copy)], why };
+            let host = Some(HostSite { function: None, file: Some("my/main.rs".into()), line });
+            let object = Some(Object { size: Some(size), ..shared("s") });
+            Finding { host, object, ..Finding::new(Kind::WorkRace(race)) }
+        };
+        assert!(frees(7, 4).is_again(&frees(7, 8)) && !frees(7, 4).is_again(&frees(8, 8)));
     }
 
     #[test]
