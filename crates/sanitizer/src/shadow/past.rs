@@ -37,6 +37,27 @@ impl Shadow {
         self.index.contains_key(&page)
     }
 
+    /// For each word of a page, the bytes that were touched, and those that were written; `None` where nothing was done.
+    pub fn bytes_of(&self, page: u64) -> Option<impl Iterator<Item = (u32, u32)> + '_> {
+        let words = &self.pages[*self.index.get(&page)? as usize];
+        Some(words.iter().map(|at| {
+            // Most are written whole, once.
+            if at.write.bytes() == 0xF && !at.write.is_empty() {
+                return (0xF, 0xF);
+            }
+            let more = match at.more {
+                0 => &[],
+                more => self.more[more as usize - 1].as_slice(),
+            };
+            let stamps = [at.write, at.reads[0], at.reads[1]].into_iter();
+            let all = stamps.chain(more.iter().map(|(stamp, _)| *stamp)).filter(|stamp| !stamp.is_empty());
+            all.fold((0, 0), |(touched, written), stamp| {
+                let bytes = stamp.bytes();
+                (touched | bytes, written | if stamp.writes() { bytes } else { 0 })
+            })
+        }))
+    }
+
     /// Accesses of a word, and the value that plain stores left there.
     pub fn stamps(&self, word: u64) -> impl Iterator<Item = (Stamp, Option<u32>)> + '_ {
         let at =

@@ -12,8 +12,7 @@ use crate::finding::Finding;
 use crate::history::GlobalRaces;
 use crate::kind::{Between, Kind, Work, WorkConflict};
 use crate::origin::Calls;
-use crate::reached::words;
-use crate::shadow::Shadow;
+use crate::shadow::{Shadow, words_of};
 
 /// Bytes of a page of the shadow.
 const SHADOW_PAGE: u64 = 256;
@@ -132,20 +131,17 @@ impl Touches {
     }
 }
 
-/// Compares a range with what was used: `None` unless each byte was; then, whether each was written.
+/// Compares a range from a page on with what was used: `None` unless each byte was; then, whether each was written.
 fn uses_up(shadow: &Shadow, range: Range<u64>) -> Option<bool> {
     let mut all_written = true;
-    for (word, mask) in words(range.start, range.end - range.start) {
-        let (mut used, mut written) = (0, 0);
-        for (stamp, _) in shadow.stamps(word) {
-            used |= stamp.bytes();
-            written |= if stamp.writes() { stamp.bytes() } else { 0 };
+    for page in range.start / SHADOW_PAGE..range.end.div_ceil(SHADOW_PAGE) {
+        for (word, (used, written)) in words_of(page).zip(shadow.bytes_of(page)?) {
+            let mask = 0xF >> (4 - range.end.saturating_sub(word * 4).min(4));
+            if used & mask != mask {
+                return None;
+            }
+            all_written &= written & mask == mask;
         }
-        let mask = u32::from(mask);
-        if used & mask != mask {
-            return None;
-        }
-        all_written &= written & mask == mask;
     }
     Some(all_written)
 }
