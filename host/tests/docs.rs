@@ -37,7 +37,7 @@ fn every_number_of_the_facts_is_shown_by_its_command() {
     let mut texts: HashMap<&str, String> = HashMap::new();
     for row in include_str!("../../docs/facts.md").lines().filter(|row| row.starts_with("| ")) {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
-        let [_, statement, command, promise] = cells[..] else { panic!("four cells are expected: {row}") };
+        let [statement, command, promise] = cells[..] else { panic!("three cells are expected: {row}") };
         let (refused, promise) = match promise.strip_prefix("refused: ") {
             Some(message) => (true, message),
             None => (false, promise),

@@ -1,4 +1,4 @@
-//! Programs on cudarc, each of the versions in use, launch Warpsmith's kernels on its streams with its slices.
+//! Programs on each cudarc version in use launch kernels on its streams with its slices.
 //!
 //! cudarc opens the driver by its name. So each test runs as a child, for which the stand-in lies under that name.
 #![cfg(target_os = "linux")]

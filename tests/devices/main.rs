@@ -1,5 +1,5 @@
-//! Several devices: the same cases on 1, 2, 3 and 4 virtual ones, and on real ones where there are several; the devices of one
-//! process, and one process for each device.
+//! Several devices of one or several processes: the same cases on 1 to 4 virtual ones, and on real ones where there are
+//! several.
 //!
 //! How many devices there are is a process's own: so each count's cases run in processes that this one starts. Without several
 //! GPUs those on real ones are reported as ignored, with the reason. `WARPSMITH_REQUIRE=gpus` makes that a failure.

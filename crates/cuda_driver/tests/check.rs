@@ -1,4 +1,4 @@
-//! The sanitizer under a program that knows nothing of it, asked for by the environment.
+//! The sanitizer, switched on by the environment, under an unaware program.
 #![cfg(unix)]
 
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! What a thread may do without a current context, and how the primary context comes back: as on an H200 with driver
-//! 580.159.04, measured on 2026-11-22.
+//! Calls without a current context, and the primary context's return: as on an H200 with driver 580.159.04, measured on
+//! 2026-11-22.
 #![cfg(feature = "foreign")]
 
 mod driver;

@@ -1,5 +1,4 @@
-//! Memory that kernels and copies of one context use while another context frees it, and the heap that `malloc` in kernels
-//! takes from.
+//! Memory in use that another context frees, and the heap of `malloc` in kernels.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};

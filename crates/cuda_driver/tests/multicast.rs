@@ -1,4 +1,4 @@
-//! Multicast objects through the exported symbols, with all that is done under the sanitizer's eyes.
+//! Multicast objects through the exported symbols, with the checks on.
 #![cfg(feature = "foreign")]
 
 mod driver;

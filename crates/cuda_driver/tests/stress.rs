@@ -1,5 +1,5 @@
-//! Many host threads with streams, events, graphs, modules and host functions at once, under a seed: everything that CUDA
-//! orders happens in its order, and nothing waits for ever.
+//! Many host threads that use all kinds of objects at once, under a seed: everything that CUDA orders happens in its
+//! order, and nothing waits for ever.
 //!
 //! Each thread owns a cell. Every step makes it `3 * cell + k`, so that two steps in the wrong order leave another number,
 //! and goes to a stream of the thread's choice, behind the step before: by the stream's own order, by the default

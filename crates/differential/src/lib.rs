@@ -23,7 +23,7 @@ pub const THREADS: usize = 64;
 
 /// Anything that runs a program.
 pub trait Device {
-    /// Loads `ptx`, runs its kernel `cases` on so many blocks and threads of each, with `input` and a zeroed output buffer
+    /// Loads `ptx`, runs its kernel `cases` on `shape` (blocks, threads of each), with `input` and a zeroed output buffer
     /// of `output` bytes as its two parameters, and returns the output.
     fn run(&mut self, ptx: &str, shape: (u32, u32), input: &[u8], output: usize) -> anyhow::Result<Vec<u8>>;
 }

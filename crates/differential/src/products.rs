@@ -166,7 +166,7 @@ impl Instruction {
         }
     }
 
-    /// Words of a thread for a matrix of so many elements.
+    /// Words of a thread for a matrix of `elements` elements.
     fn words(&self, elements: usize, ty: &str) -> usize {
         let threads = if matches!(self.family, Wgmma | WgmmaSparse) { 128 } else { 32 };
         elements * element(ty).bits / 32 / threads

@@ -1,4 +1,4 @@
-//! The README's picture of how kernels compare is made from the results that are kept, and from nothing else.
+//! The README's picture of speed ratios is made from the kept results alone.
 //!
 //! `WARPSMITH_DRAW=1 cargo test -p report --test comparison` draws it anew.
 

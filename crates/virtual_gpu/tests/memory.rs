@@ -1,4 +1,4 @@
-//! Memory that is freed while in use, allocated and freed in kernels, spread over several mappings, or never touched.
+//! Memory that is freed in use, allocated in kernels, mapped in pieces, or never touched.
 
 mod harness;
 

@@ -1,4 +1,4 @@
-//! Sums of a register and a number as operands, elements of arrays, and variables whose space no instruction names.
+//! Operands that are sums, elements of arrays, and variables without a named space.
 
 mod harness;
 

@@ -1,6 +1,7 @@
-//! What a kernel without `unsafe` costs beside its twin in raw pointers, counted on the virtual GPU. What it leaves in memory is what
-//! the twin leaves. Wavefronts, conflicts, sectors, atomics and barriers are the twin's. Executed instructions are at most 1.03 times as many, but for the kernels that [`PAIRS`] gives
-//! a reason for. `cost.txt` holds the numbers; `WARPSMITH_BLESS=1` writes it anew. `--ignored` compares at the middle sizes.
+//! Counters of kernels without `unsafe` beside those of their raw twins, on the virtual GPU. A kernel leaves in
+//! memory what its twin leaves. Wavefronts, conflicts, sectors, atomics and barriers are the twin's. Executed instructions are
+//! at most 1.03 times as many, but for the kernels that [`PAIRS`] gives a reason for. `cost.txt` holds the numbers;
+//! `WARPSMITH_BLESS=1` writes it anew. `--ignored` compares at the middle sizes.
 
 mod prepared;
 mod twins;

@@ -1,4 +1,4 @@
-//! Programs of several devices, on 1, 2, 3 and 4 virtual ones, and the same on real ones where there are several.
+//! Programs of several devices, virtual and real: on 1 to 4 virtual ones, and on real ones where there are several.
 //!
 //! A process has its devices for life, so each case runs in a process of its own, started from here. Without two GPUs the cases
 //! for real ones are ignored, with the reason; `WARPSMITH_REQUIRE=gpus` makes that a failure.

@@ -1,6 +1,6 @@
-//! The error of every function of `cuda_std::intrinsics` that rounds, in units of the last place, against arithmetic of
-//! 192 bits. Each has 5,000 inputs; `cargo bench -p cuda_std --bench math_accuracy` takes a million and writes
-//! `docs/math-accuracy.md`.
+//! Errors of rounding functions against arithmetic of 192 bits, in units of the last place: all of
+//! `cuda_std::intrinsics`. Each has 5,000 inputs; `cargo bench -p cuda_std --bench math_accuracy` takes a million and
+//! writes `docs/math-accuracy.md`.
 
 mod cases;
 mod error;

@@ -1,5 +1,5 @@
-//! Ordinary CUDA C++ programs, compiled to PTX by nvcc (`nvcc -arch=sm_90 -std=c++17 -ptx`, with the `.version` lowered to
-//! 8.3, and packed by `gzip -9n`), against the same work done in Rust.
+//! CUDA C++ programs against the same work done in Rust. nvcc made the PTX (`nvcc -arch=sm_90 -std=c++17 -ptx`, with the
+//! `.version` lowered to 8.3, packed by `gzip -9n`).
 
 mod control;
 #[path = "../device/mod.rs"]
