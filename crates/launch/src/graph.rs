@@ -54,7 +54,7 @@ impl Device {
     ///     device.download(&y)
     /// }
     /// ```
-    /// What is made in `record` is gone when the graph is launched:
+    /// A buffer made in `record` is gone when the graph is launched:
     ///
     /// ```compile_fail,E0597
     /// # use blockwise::prelude::*;
@@ -68,7 +68,7 @@ impl Device {
     /// });
     /// # }
     /// ```
-    /// What the graph borrows for good stays as long as it:
+    /// A buffer that the graph borrows for good outlives it:
     ///
     /// ```compile_fail,E0505
     /// # use blockwise::prelude::*;

@@ -50,7 +50,7 @@ pub trait Binned: Copy + 'static {
     /// The element, to be compared with bounds.
     fn level(self) -> Self::Bound;
 
-    /// What [`bin`](Self::bin) takes for `bins` bins between the bounds, of which the lower is less.
+    /// The parameters of [`bin`](Self::bin) for `bins` bins between the bounds, of which the lower is less.
     fn scale(lower: Self::Bound, upper: Self::Bound, bins: u32) -> [u64; 2];
 
     /// The bin of an element from the lower bound on and below the upper one.

@@ -25,7 +25,7 @@ pub const LAUNCHES: u32 = 1 << 22;
 /// Bits of a state before the value.
 const VALUE_AT: u32 = 24;
 
-/// What a tile has published.
+/// States of a tile: its own value is published, or that of all tiles up to it.
 const OWN: u64 = 1;
 const ALL: u64 = 2;
 
