@@ -100,6 +100,8 @@ pub const OTHERS: &[&[cuda_std::Description]] = &[
     base::primitives::histogram::KERNELS,
     base::primitives::reduce::KERNELS,
     base::primitives::scan::KERNELS,
+    base::primitives::select::KERNELS,
+    base::primitives::sort::KERNELS,
     base::rows::KERNELS,
     ampere::tensor::lines::KERNELS,
     hopper::first::KERNELS,

@@ -25,6 +25,7 @@ mod random;
 mod records;
 mod rows;
 mod scans;
+mod sorts;
 mod tensor;
 mod tiles;
 mod transpose;
@@ -114,6 +115,7 @@ fn cases() -> Vec<Case> {
         primitives::cases(),
         scans::cases(),
         histograms::cases(),
+        sorts::cases(),
         rows::cases(),
         demos::cases(),
         hopper_blocks::cases(),

@@ -3,7 +3,7 @@
 //! - [`gemm`] multiplies matrices: f32 by the CUDA cores, f16, bf16, tf32 and s8 by the tensor cores; any layout, pitch, alpha
 //!   and beta.
 //! - [`transpose`](mod@transpose) transposes matrices of elements of 1 to 16 bytes.
-//! - [`primitives`] reduces and scans buffers by sums, extremes and operations of one's own, and has histograms.
+//! - [`primitives`] reduces and scans buffers by sums, extremes and operations of one's own, and has histograms, selections and sorts.
 //! - [`rows`] has softmax, layer norm and RMS norm of f32, f16 and bf16.
 //! - [`structs`] turns arrays of structs into structures of arrays, and back.
 //!
@@ -93,8 +93,8 @@ mod tests {
         let mut back = device.upload(&[[0.0f32; 4]; 4]).unwrap();
         let gemm = Gemm::new(&device);
         let primitives = primitives::Primitives::new(&device);
-        let bytes = device.upload(b"histogram").unwrap();
-        let calls: [&mut dyn FnMut() -> Result<(), Error>; 9] = [
+        let bytes = device.upload(b"histogram of all").unwrap();
+        let calls: [&mut dyn FnMut() -> Result<(), Error>; 13] = [
             &mut || gemm.multiply(&Problem::f32((4, 4, 4)), &numbers, &numbers, &mut to).map(drop),
             &mut || transpose::transpose(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),
             &mut || structs::to_arrays(&device, 4, &structs, &mut device.zeroed::<f32>(16)?),
@@ -103,6 +103,24 @@ mod tests {
             &mut || {
                 let mut to = device.zeroed::<f32>(16)?;
                 primitives.inclusive_scan(primitives::Sum, &numbers, &mut to).map(drop)
+            },
+            &mut || {
+                let (mut to, mut count) = (device.zeroed::<f32>(16)?, device.zeroed(1)?);
+                primitives.select(&bytes, &numbers, &mut to, &mut count).map(drop)
+            },
+            &mut || {
+                let (mut to, mut count) = (device.zeroed::<f32>(16)?, device.zeroed(1)?);
+                primitives.unique(&numbers, &mut to, &mut count).map(drop)
+            },
+            &mut || {
+                let order = primitives::SortOrder::default();
+                primitives.sort(&order, &numbers, &mut device.zeroed::<f32>(16)?).map(drop)
+            },
+            &mut || {
+                let (order, mut to) = (primitives::SortOrder::default(), device.zeroed::<f32>(16)?);
+                primitives
+                    .sort_pairs(&order, &numbers, &numbers, &mut to, &mut device.zeroed::<f32>(16)?)
+                    .map(drop)
             },
             &mut || primitives.histogram(0..256, &bytes, &mut device.zeroed(256)?).map(drop),
             &mut || rows::softmax(&device, (4, 4), &numbers, &mut device.zeroed::<f32>(16)?).map(drop),

@@ -1,7 +1,7 @@
 //! Histograms of bins of one width, in one launch.
 //!
 //! Each block counts in shared memory, in up to 32 copies of all bins, a lane in its own: lanes that meet the same bin add to different
-//! banks. At the end a block adds each of its bins to the device's counts by one atomic operation; the last block to arrive hands the
+//! banks. Bytes are counted by their values, and only these counts go to bins. At the end a block adds each of its bins to the device's counts by one atomic operation; the last block to arrive hands the
 //! counts over and clears them. More bins than shared memory has room for are counted in the L2 cache.
 //!
 //! The blockwise form has counters that many threads add to, but no memory of a size that the launch decides.
@@ -19,6 +19,8 @@ use super::walk::walk;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 512;
+/// Blocks of a multiprocessor: those of 40 registers a thread.
+pub const BLOCKS_A_SM: u32 = 3;
 /// Bins in shared memory, at most.
 pub const SHARED_BINS: u32 = 8192;
 /// Words of shared memory that copies of few bins fill.
@@ -27,8 +29,11 @@ const COPIED: u32 = 4096;
 /// The signature of all histograms: elements, bounds, what makes bins of them, bins, copies, counts, ticket, result.
 pub type Signature<T, B> = fn(&'static [T], B, B, u64, u64, u32, u32, *mut u64, *mut u32, *mut u64);
 
-/// Copies of the bins in a block's shared memory: a power of two, or 0 if there is no room for one.
-pub const fn copies(bins: u32) -> u32 {
+/// Copies of the bins, or of the values of bytes, in a block's shared memory: a power of two, or 0 if there is no room for one.
+pub const fn copies<T>(bins: u32) -> u32 {
+    if size_of::<T>() == 1 {
+        return 16;
+    }
     if bins > SHARED_BINS {
         return 0;
     }
@@ -50,6 +55,9 @@ pub trait Binned: Copy + 'static {
     /// The element, to be compared with bounds.
     fn level(self) -> Self::Bound;
 
+    /// The element that is a byte of this value; others have none.
+    fn of_byte(byte: u8) -> Option<Self>;
+
     /// The parameters of [`bin`](Self::bin) for `bins` bins between the bounds, of which the lower is less.
     fn scale(lower: Self::Bound, upper: Self::Bound, bins: u32) -> [u64; 2];
 
@@ -61,9 +69,15 @@ pub trait Binned: Copy + 'static {
 /// fraction is rounded up: the product of a distance below 2^32 is too large by less than 2^-32, which no result is away from the next
 /// whole number; larger distances may come out at the next bin, which a product of 128 bits tells.
 macro_rules! whole {
-    ($($element:ty as $bound:ty, $unsigned:ty;)*) => {$(
+    ($($element:ty as $bound:ty, $unsigned:ty, $of_byte:expr;)*) => {$(
         impl Binned for $element {
             type Bound = $bound;
+
+            #[inline(always)]
+            fn of_byte(byte: u8) -> Option<Self> {
+                let of_byte: fn(u8) -> Option<Self> = $of_byte;
+                of_byte(byte)
+            }
 
             #[inline(always)]
             fn level(self) -> $bound {
@@ -92,13 +106,24 @@ macro_rules! whole {
         }
     )*};
 }
-whole! { u8 as u32, u32; u32 as u32, u32; i32 as i32, u32; u64 as u64, u64; i64 as i64, u64; }
+whole! {
+    u8 as u32, u32, Some;
+    u32 as u32, u32, |_| None;
+    i32 as i32, u32, |_| None;
+    u64 as u64, u64, |_| None;
+    i64 as i64, u64, |_| None;
+}
 
 /// Floats: `(element - lower) * (bins / (upper - lower))` in their own precision, rounded down, and never beyond the last bin.
 macro_rules! float {
     ($($element:ty as $bits:ty;)*) => {$(
         impl Binned for $element {
             type Bound = $element;
+
+            #[inline(always)]
+            fn of_byte(_: u8) -> Option<Self> {
+                None
+            }
 
             #[inline(always)]
             fn level(self) -> $element {
@@ -160,26 +185,41 @@ pub unsafe fn histogram<T: Binned>(
     };
     // SAFETY: bins are below their number; barriers part the steps of a block, the ticket parts the last block from the others.
     unsafe {
-        each_of(bins * copies, &|i| *shared.add(i) = 0);
+        let is_byte = size_of::<T>() == 1;
+        // What is counted in shared memory: bins, or the values of bytes.
+        let counted = if is_byte { 256 } else { bins };
+        let bin_of = |element: T| {
+            let is_inside = element.level() >= bounds.0 && element.level() < bounds.1;
+            if is_inside { Some(element.bin(bounds, scale, bins)) } else { None }
+        };
+        each_of(counted * copies, &|i| *shared.add(i) = 0);
         thread::sync_threads();
         let copy = thread & copies.wrapping_sub(1);
         walk::<T, { BLOCK as usize }>(from, |element, _| {
-            if element.level() >= bounds.0 && element.level() < bounds.1 {
-                let bin = element.bin(bounds, scale, bins);
-                if copies > 0 {
-                    atomic_fetch_add_u32_block(shared.add((bin * copies + copy) as usize), Relaxed, 1);
-                } else {
-                    atomic_fetch_add_u64_device(of_device.add(bin as usize), Relaxed, 1);
-                }
+            let place = if is_byte {
+                Some(u32::from((&raw const element).cast::<u8>().read()))
+            } else {
+                bin_of(element)
+            };
+            let Some(place) = place else { return };
+            if copies > 0 {
+                atomic_fetch_add_u32_block(shared.add((place * copies + copy) as usize), Relaxed, 1);
+            } else {
+                atomic_fetch_add_u64_device(of_device.add(place as usize), Relaxed, 1);
             }
         });
         thread::sync_threads();
         if copies > 0 {
-            each_of(bins, &|bin| {
-                let of_bin = |copy: u32| *shared.add(bin * copies as usize + copy as usize);
-                let count: u32 = (0..copies).map(of_bin).sum();
-                if count > 0 {
-                    atomic_fetch_add_u64_device(of_device.add(bin), Relaxed, u64::from(count));
+            each_of(counted, &|place| {
+                // From another copy on in each lane, for the sake of banks.
+                let of_place =
+                    |i: u32| *shared.add(place * copies as usize + ((i + copy) & (copies - 1)) as usize);
+                let count: u32 = (0..copies).map(of_place).sum();
+                let bin = if is_byte { T::of_byte(place as u8).and_then(bin_of) } else { Some(place as u32) };
+                if let Some(bin) = bin
+                    && count > 0
+                {
+                    atomic_fetch_add_u64_device(of_device.add(bin as usize), Relaxed, u64::from(count));
                 }
             });
             thread::sync_threads();

@@ -2,15 +2,17 @@
 //!
 //! A tile publishes its own value, then looks back: a warp reads the 32 tiles before, and adds up values until it comes to a tile that
 //! has published the value of all up to it. Then it publishes the same for itself. Tiles are numbered as blocks begin, by a ticket: a
-//! tile waits only for blocks that run. A state is one word: what is published, the launch, and a value of up to 40 bits, so that one
-//! load tells all. Larger values lie in memory of their own, written before the state by a release, read behind it by an acquire.
+//! tile waits only for blocks that run.
+//!
+//! A state is one word of 8 bytes: what is published, the launch, and 4 bytes of the value, or a count of up to 40 bits. One load tells all
+//! of them, so nothing is ordered by fences. A larger value has a state for each 4 bytes, and counts once all of them tell the same.
 //!
 //! Nothing is cleared between launches: each has a number, which its last ticket moves on, and states of other launches count as
 //! unpublished. When the numbers begin anew, what the launch does not use is cleared. In the blockwise form a block waits for
 //! no other one, which is why this is raw.
 
-use core::mem::size_of;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::mem::{MaybeUninit, size_of};
+use core::sync::atomic::Ordering::Relaxed;
 
 use cuda_std::atomic::mid::{atomic_fetch_add_u64_device, atomic_load_64_device, atomic_store_64_device};
 use cuda_std::thread;
@@ -69,11 +71,6 @@ impl Chain {
     pub unsafe fn state(&self, index: usize) -> (bool, bool, u64) {
         // SAFETY: the caller's promise.
         let word = unsafe { atomic_load_64_device(self.states.add(index), Relaxed) };
-        self.read(word)
-    }
-
-    #[inline(always)]
-    fn read(&self, word: u64) -> (bool, bool, u64) {
         let of_launch = (word ^ self.launch) & ((1 << VALUE_AT) - 1);
         (of_launch == OWN || of_launch == ALL, of_launch == ALL, word >> VALUE_AT)
     }
@@ -91,36 +88,69 @@ impl Chain {
         };
     }
 
-    /// The value of all tiles before this one; this tile's own is published on the way. Tiles have one state each.
+    /// The value of all tiles before this one; this tile's own is published on the way. Tiles have a state for each 4 bytes of it.
     ///
     /// # Safety
-    /// All lanes of one warp of the block come by with the same value, which has no padding. `larger` has room for two values of each
-    /// tile if they have more than 4 bytes.
+    /// All lanes of one warp of the block come by with the same value, which has no padding and whole words of 4 bytes.
     #[inline(always)]
-    pub unsafe fn before<V: Copy>(
+    pub unsafe fn before<V: Copy>(&self, own: V, identity: V, combine: impl Fn(V, V) -> V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let publish = |tile, is_of_all, value| self.publish_words(tile, is_of_all, value);
+            self.look_back(own, identity, publish, |tile| self.words(tile), combine)
+        }
+    }
+
+    /// The sum of all tiles' counts before this one, up to 2^40; this tile's own is published on the way. Tiles have one state.
+    ///
+    /// # Safety
+    /// All lanes of one warp of the block come by with the same count.
+    #[inline(always)]
+    pub unsafe fn before_count(&self, own: u64) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let publish = |tile, is_of_all, count| self.publish(tile, is_of_all, count);
+            let read = |tile| {
+                let (is_published, is_all, count) = self.state(tile);
+                (is_published, is_all, MaybeUninit::new(count))
+            };
+            self.look_back(own, 0, publish, read, |a, b| a + b)
+        }
+    }
+
+    /// Looks back through states that `publish` writes and `read` reads, by the index of a tile.
+    ///
+    /// # Safety
+    /// As of [`before`](Self::before).
+    #[inline(always)]
+    unsafe fn look_back<V: Copy>(
         &self,
         own: V,
         identity: V,
-        larger: *mut V,
+        publish: impl Fn(usize, bool, V),
+        read: impl Fn(usize) -> (bool, bool, MaybeUninit<V>),
         combine: impl Fn(V, V) -> V,
     ) -> V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; one lane publishes.
         unsafe {
-            if self.tile == 0 {
-                self.publish_value(true, own, larger);
-                return identity;
+            if lane() == 0 {
+                publish(self.tile, self.tile == 0, own);
             }
-            self.publish_value(false, own, larger);
             let (mut before, mut nearest) = (identity, self.tile);
+            if nearest == 0 {
+                return before;
+            }
             loop {
-                let (of_window, is_all) = self.window(nearest, identity, larger, &combine);
+                let (of_window, is_all) = self.window(nearest, identity, &read, &combine);
                 before = combine(of_window, before);
                 if is_all {
                     break;
                 }
                 nearest -= 32;
             }
-            self.publish_value(true, combine(before, own), larger);
+            if lane() == 0 {
+                publish(self.tile, true, combine(before, own));
+            }
             before
         }
     }
@@ -134,37 +164,24 @@ impl Chain {
         &self,
         nearest: usize,
         identity: V,
-        larger: *mut V,
+        read: &impl Fn(usize) -> (bool, bool, MaybeUninit<V>),
         combine: &impl Fn(V, V) -> V,
     ) -> (V, bool) {
         let tile = nearest.wrapping_sub(1 + lane() as usize);
-        let exists = tile < nearest;
         // SAFETY: the caller's promise; a tile that is waited for has a block that runs.
         unsafe {
             loop {
                 // Before the first tile is nothing, all of it known.
-                let (is_published, is_all, bits) = if !exists {
-                    (true, true, 0)
-                } else if size_of::<V>() == 4 {
-                    self.state(tile)
-                } else {
-                    self.read(atomic_load_64_device(self.states.add(tile), Acquire))
-                };
+                let (is_published, is_all, value) =
+                    if tile < nearest { read(tile) } else { (true, true, MaybeUninit::new(identity)) };
                 let missing = warp_vote_ballot(u32::MAX, !is_published);
-                let all = warp_vote_ballot(u32::MAX, is_all);
-                let last = all.trailing_zeros();
-                // Tiles beyond the first with a value of all are not waited for.
+                let all = warp_vote_ballot(u32::MAX, is_published && is_all);
+                // Tiles beyond the nearest with a value of all are not waited for.
                 if missing & all.wrapping_sub(1) & !all != 0 {
                     continue;
                 }
-                let mut value = identity;
-                if exists && lane() <= last {
-                    value = if size_of::<V>() == 4 {
-                        by_words(value, |_| bits as u32)
-                    } else {
-                        *larger.add(2 * tile + usize::from(is_all))
-                    };
-                }
+                let is_taken = lane() <= all.trailing_zeros();
+                let mut value = if is_taken { value.assume_init() } else { identity };
                 for step in 0..5 {
                     cuda_std::unroll!(full);
                     let earlier = by_words(value, |word| warp_shuffle_down(u32::MAX, word, 1 << step, 32).0);
@@ -177,26 +194,42 @@ impl Chain {
         }
     }
 
-    /// Publishes a value of any size, by the first lane.
+    /// Publishes a value in a state for each of its words.
     ///
     /// # Safety
-    /// As of [`before`](Self::before).
+    /// The tile has the states.
     #[inline(always)]
-    unsafe fn publish_value<V: Copy>(&self, is_of_all: bool, value: V, larger: *mut V) {
-        if lane() != 0 {
-            return;
-        }
-        // SAFETY: the caller's promise; a value of 4 bytes without padding is a word.
-        unsafe {
-            if size_of::<V>() == 4 {
-                let word = (&raw const value).cast::<u32>().read_unaligned();
-                self.publish(self.tile, is_of_all, u64::from(word));
-            } else {
-                *larger.add(2 * self.tile + usize::from(is_of_all)) = value;
-                let what = if is_of_all { ALL } else { OWN };
-                atomic_store_64_device(self.states.add(self.tile), Release, self.launch | what);
+    unsafe fn publish_words<V: Copy>(&self, tile: usize, is_of_all: bool, value: V) {
+        let words = size_of::<V>() / 4;
+        for word in 0..words {
+            cuda_std::unroll!(full);
+            // SAFETY: the caller's promise; a value without padding is words.
+            unsafe {
+                let bits = (&raw const value).cast::<u32>().add(word).read_unaligned();
+                self.publish(tile * words + word, is_of_all, u64::from(bits));
             }
         }
+    }
+
+    /// The value in a state for each of its words: published if that is so of all of them, in the same way.
+    ///
+    /// # Safety
+    /// As of [`publish_words`](Self::publish_words). A value that is not published is not one.
+    #[inline(always)]
+    unsafe fn words<V: Copy>(&self, tile: usize) -> (bool, bool, MaybeUninit<V>) {
+        let (words, mut value) = (size_of::<V>() / 4, MaybeUninit::<V>::uninit());
+        let (mut is_published, mut of_all) = (true, 0);
+        for word in 0..words {
+            cuda_std::unroll!(full);
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (is_word, is_all, bits) = self.state(tile * words + word);
+                is_published &= is_word;
+                of_all += usize::from(is_all);
+                value.as_mut_ptr().cast::<u32>().add(word).write_unaligned(bits as u32);
+            }
+        }
+        (is_published && (of_all == 0 || of_all == words), of_all == words, value)
     }
 }
 

@@ -47,3 +47,17 @@ kernels_gpu::scan! {
     /// The composition of all maps so far.
     maps_so_far: u32 as [u32; 2], by Affine;
 }
+
+/// Odd numbers.
+pub struct Odd;
+
+impl kernels_gpu::primitives::select::Predicate<u32> for Odd {
+    fn holds(element: u32) -> bool {
+        element % 2 == 1
+    }
+}
+
+kernels_gpu::selection! {
+    /// The odd numbers.
+    odd_numbers: u32, by Odd;
+}

@@ -6,8 +6,7 @@ use std::ops::Range;
 use cuda_std::Kernel;
 use cust::memory::{DevicePointer, DeviceSlice};
 use kernels_gpu::base::primitives::histogram::histogram;
-use kernels_gpu::primitives::histogram::{BLOCK, Binned, Signature, copies};
-use kernels_gpu::primitives::reduce::BLOCKS_A_SM;
+use kernels_gpu::primitives::histogram::{BLOCK, BLOCKS_A_SM, Binned, Signature, copies};
 use kernels_gpu::primitives::walk::per_load;
 use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Shape};
 
@@ -72,18 +71,21 @@ impl Primitives<'_> {
         let bins = u32::try_from(to.len()).map_err(|_| {
             Error::Primitive(format!("a histogram has up to {} bins, the result has {}", u32::MAX, to.len()))
         })?;
-        let (limits, copies) = (self.device.limits(), copies(bins));
+        let (limits, copies) = (self.device.limits(), copies::<T::Device>(bins));
+        let counted = if size_of::<T>() == 1 { 256 } else { bins };
         let most = limits.sms * BLOCKS_A_SM.min(limits.threads_per_sm / BLOCK);
         let loads = (from.len() / per_load::<T>()).div_ceil(BLOCK as usize);
         let blocks = loads.clamp(1, most as usize) as u32;
         let plan = Plan {
             kernel: <histogram<T::Device> as Kernel>::NAME,
-            shape: Shape { grid: [blocks, 1, 1], block: [BLOCK, 1, 1], shared: 4 * copies * bins },
+            shape: Shape { grid: [blocks, 1, 1], block: [BLOCK, 1, 1], shared: 4 * copies * counted },
             why: match copies {
                 0 => format!(
                     "{blocks} blocks, which count in the L2 cache: shared memory has no room for {bins} bins"
                 ),
-                _ => format!("{blocks} blocks, each with {copies} copies of {bins} bins in shared memory"),
+                _ => {
+                    format!("{blocks} blocks, each with {copies} copies of {counted} counts in shared memory")
+                }
             },
         };
         let counts = DevicePointer::<u64>::from_raw(self.zeros(bins as usize)?);

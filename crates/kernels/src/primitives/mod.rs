@@ -1,4 +1,4 @@
-//! Reductions and scans by operations that are types, and histograms, of all elements of a buffer.
+//! Reductions and scans by operations that are types, histograms, selections and sorts of a buffer.
 //!
 //! ```
 //! use warpsmith_kernels::primitives::{ArgMax, Found, Primitives, Sum};
@@ -25,6 +25,8 @@
 mod histogram;
 mod reduce;
 mod scan;
+mod select;
+mod sort;
 
 use std::cell::RefCell;
 
@@ -35,6 +37,7 @@ use warpsmith_launch::{Bf16, Buffer, Device, F16, HostType};
 pub use kernels_gpu::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Operation, Sum};
 
 use crate::Error;
+pub use sort::{SortKey, SortOrder, SortPass, SortValue};
 
 /// The primitives on a device, with the scratch memory that they keep. What one object launches runs in the order of the device's
 /// stream; two objects have scratch memory of their own.
@@ -104,7 +107,9 @@ impl<'d> Primitives<'d> {
         if kept.as_ref().is_none_or(|buffer| buffer.len() < words) {
             // What was launched before may still write to the old one.
             self.device.finish()?;
-            *kept = Some(self.device.zeroed(words.next_power_of_two())?);
+            // Few sizes, and little that is not used of large ones.
+            let words = words.next_power_of_two().min(words.next_multiple_of(1 << 20));
+            *kept = Some(self.device.zeroed(words)?);
         }
         Ok(kept.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw()))
     }

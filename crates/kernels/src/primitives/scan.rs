@@ -1,9 +1,10 @@
 //! Scans.
 
 use cuda_std::Kernel;
-use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
+use cust::memory::{DeviceCopy, DeviceSlice};
 use kernels_gpu::base::primitives::scan::scan;
-use kernels_gpu::primitives::scan::{BLOCK, Signature, skipped, tile};
+use kernels_gpu::primitives::part::{skipped, tile};
+use kernels_gpu::primitives::scan::{BLOCK, Signature};
 use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Levels, Shape};
 
 use super::{Element, Operation, Primitives};
@@ -94,14 +95,13 @@ impl Primitives<'_> {
         let skipped = skipped::<V>(to.as_device_ptr().as_raw() as usize);
         let tile = tile::<V>(BLOCK as usize);
         let tiles = (from.len() + skipped).div_ceil(tile).max(1);
-        let words = self.chain(tiles)?;
-        let (_, larger) = self.scratch(2 * tiles * size_of::<V>())?;
+        let words = self.chain(tiles * size_of::<V>() / 4)?;
         let plan = Plan {
             kernel: K::NAME,
             shape: Shape { grid: [tiles as u32, 1, 1], block: [BLOCK, 1, 1], shared: 0 },
             why: format!("{tiles} tiles of {tile} elements, each of which looks back for those before it"),
         };
-        let arguments = (from, to, u32::from(is_exclusive), words, DevicePointer::<V>::from_raw(larger));
+        let arguments = (from, to, u32::from(is_exclusive), words);
         // SAFETY: there is room for each element, and a look-back's memory for each tile; nothing else of this stream uses it
         // meanwhile; the rest is the caller's promise.
         unsafe { self.device.kernel::<K>(levels)?.launch(plan.shape, arguments)? };

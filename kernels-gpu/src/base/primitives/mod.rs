@@ -3,3 +3,5 @@
 pub mod histogram;
 pub mod reduce;
 pub mod scan;
+pub mod select;
+pub mod sort;

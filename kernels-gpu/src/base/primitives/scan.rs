@@ -9,16 +9,15 @@ use crate::primitives::scan::{BLOCK, scan as body};
 /// The value of all elements up to each, or before it: one launch, whatever their number.
 ///
 /// # Safety
-/// `to` has room for a value of each element, and `words` and `larger` are a look-back's for each block of the grid.
+/// `to` has room for a value of each element, and `words` are a look-back's, with a state for each 4 bytes of a value of each block of the grid.
 #[kernel(T = [u32, i32, u64, i64, f32, f64], O = [Sum, Min, Max])]
 #[block_dim(512)]
-#[launch_bounds(min_blocks = 2)]
+#[launch_bounds(max_registers = 40)]
 pub unsafe fn scan<T: Copy, O: Operation<T>>(
     from: &[T],
     to: *mut <O as Operation<T>>::Value,
     is_exclusive: u32,
     words: *mut u64,
-    larger: *mut <O as Operation<T>>::Value,
 ) {
     const WARPS: usize = BLOCK as usize / 32;
     let shared = shared_array![u64; 16];
@@ -26,7 +25,7 @@ pub unsafe fn scan<T: Copy, O: Operation<T>>(
     const { assert!(size_of::<O::Value>() <= 8 && WARPS == 16, "a word of shared memory a warp") };
     // SAFETY: as the contract says.
     unsafe {
-        body::<T, O, { BLOCK as usize }>(from, to, is_exclusive, words, larger, shared.cast(), drawn);
+        body::<T, O, { BLOCK as usize }>(from, to, is_exclusive, words, shared.cast(), drawn);
     }
 }
 
