@@ -72,7 +72,7 @@ impl Part {
         self.exist.0 <= distance as i32 && (distance as i32) < self.exist.1
     }
 
-    /// What a function makes of all elements, and `outside` of the others.
+    /// All elements by a function, and `outside` in place of the others.
     ///
     /// # Safety
     /// `from` has the elements.

@@ -80,7 +80,7 @@ keys! {
     f64 as u64, 8: u64::MAX >> 1, 1 << 63;
 }
 
-/// What moves in a sort: addresses of words.
+/// The operands of a sort: addresses of words.
 struct Words {
     from: u64,
     to: u64,
