@@ -23,11 +23,11 @@ const CHAINS: usize = 50;
 const SAMPLES: usize = 200;
 
 /// Puts a chain on the scope's stream.
-fn chain<'s>(
+fn chain<'s, 'b: 's>(
     scope: &'s Scope<'s, '_>,
     add_one: &Launcher<'_, kernels::add_one>,
-    x: &mut BufferSliceMut<'s, f32>,
-    y: &mut BufferSliceMut<'s, f32>,
+    x: &mut BufferSliceMut<'b, f32>,
+    y: &mut BufferSliceMut<'b, f32>,
 ) -> Result<(), Error> {
     for _ in 0..KERNELS / 2 {
         scope.launch(add_one, (&*x, &mut *y))?;

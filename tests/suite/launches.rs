@@ -151,6 +151,11 @@ fn calls_are_captured(device: &Device) -> anyhow::Result<()> {
     let points: Vec<[f32; 3]> = (0..8).map(|i| [i as f32, 10.0 * i as f32, 100.0 * i as f32]).collect();
     let (from, mut to) = (device.upload(&points)?, device.zeroed::<f32>(24)?);
     let mut graph = device.capture((&from, &mut to), |_, (from, mut to)| {
+        // A copy of another thread, on the default stream, does not end the capture.
+        std::thread::scope(|threads| {
+            let copy = || device.enter().is_ok() && DeviceBuffer::from_slice(&[1u8]).is_ok();
+            assert!(threads.spawn(copy).join().is_ok_and(|copied| copied));
+        });
         // SAFETY: each launch of the graph is lent both.
         let call = unsafe { to_arrays_async(device, 8, from.as_cust(), to.as_cust_mut()) };
         call.map_err(|error| panic!("{error}"))

@@ -27,13 +27,13 @@ pub fn cases() -> Vec<Case> {
             let far: Vec<f64> = small.iter().map(|&x| x as f64 / 4.0).collect();
             for (begin, at) in [(0, 0), (1, 1), (3, 2)] {
                 let narrow: Vec<u32> = words.iter().map(|&x| x as u32).collect();
-                every(&primitives, (begin, at), &narrow, (u32::wrapping_add, u32::min, u32::max))?;
+                every(&primitives, (begin, at), &narrow, [u32::wrapping_add, u32::min, u32::max])?;
                 let signed: Vec<i32> = narrow.iter().map(|&x| x as i32).collect();
-                every(&primitives, (begin, at), &signed, (i32::wrapping_add, i32::min, i32::max))?;
-                every(&primitives, (begin, at), &words, (u64::wrapping_add, u64::min, u64::max))?;
-                every(&primitives, (begin, at), &small, (i64::wrapping_add, i64::min, i64::max))?;
-                every(&primitives, (begin, at), &near, (|a, b| a + b, f32::min, f32::max))?;
-                every(&primitives, (begin, at), &far, (|a, b| a + b, f64::min, f64::max))?;
+                every(&primitives, (begin, at), &signed, [i32::wrapping_add, i32::min, i32::max])?;
+                every(&primitives, (begin, at), &words, [u64::wrapping_add, u64::min, u64::max])?;
+                every(&primitives, (begin, at), &small, [i64::wrapping_add, i64::min, i64::max])?;
+                every(&primitives, (begin, at), &near, [|a, b| a + b, f32::min, f32::max])?;
+                every(&primitives, (begin, at), &far, [|a, b| a + b, f64::min, f64::max])?;
             }
             Ok(())
         }));
@@ -76,7 +76,7 @@ fn every<T>(
     primitives: &Primitives<'_>,
     place: (usize, usize),
     numbers: &[T],
-    (add, min, max): (fn(T, T) -> T, fn(T, T) -> T, fn(T, T) -> T),
+    [add, min, max]: [fn(T, T) -> T; 3],
 ) -> anyhow::Result<()>
 where
     T: Element<Device = T> + DeviceCopy + Default + PartialEq + std::fmt::Debug + 'static,

@@ -90,7 +90,7 @@ pub(crate) fn capture(
     let captures = &device_context.captures;
     let one_at_a_time = between_captures(device_context);
     if captures.stream.get().is_none() {
-        let stream = Stream::new().context("make a stream for captures")?;
+        let stream = Stream::for_captures().context("make a stream for captures")?;
         captures.stream.get_or_init(|| stream);
     }
     let stream = captures.stream.get().expect("it was made above");

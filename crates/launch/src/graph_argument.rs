@@ -119,6 +119,7 @@ macro_rules! memory {
                     $bound
                 }
 
+                #[allow(clippy::useless_conversion, reason = "a buffer becomes a slice, a slice is one")]
                 fn lend<'s>(self) -> $kind<'s, T>
                 where
                     Self: 's,

@@ -41,15 +41,34 @@ impl Stream {
         Ok(Self { stream: ManuallyDrop::new(stream), owner: None })
     }
 
+    /// Makes one without order to the default stream, which `cust` never does: a copy of another thread would end a capture of
+    /// any other stream, and fail.
+    pub(crate) fn for_captures() -> CudaResult<Self> {
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the place is valid for the call.
+        result(unsafe {
+            sys::cuStreamCreate(&mut stream, sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32)
+        })?;
+        // SAFETY: it was made above, and is destroyed by what returns.
+        Ok(unsafe { Self::of(stream, None) })
+    }
+
     /// Shares a stream of other code.
     ///
     /// # Safety
     /// `owner` keeps it.
     #[cfg(feature = "share")]
     pub(crate) unsafe fn shared(stream: sys::CUstream, owner: StreamOwner) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::of(stream, Some(owner)) }
+    }
+
+    /// # Safety
+    /// The stream is there as long as `owner`, or is given away.
+    unsafe fn of(stream: sys::CUstream, owner: Option<StreamOwner>) -> Self {
         // SAFETY: `cust`'s stream has one field, the handle: their sizes, which are compared here, are the same.
         let stream = unsafe { std::mem::transmute::<sys::CUstream, cust::stream::Stream>(stream) };
-        Self { stream: ManuallyDrop::new(stream), owner: Some(owner) }
+        Self { stream: ManuallyDrop::new(stream), owner }
     }
 
     /// The keeper of a shared stream.

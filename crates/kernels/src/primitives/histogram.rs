@@ -64,7 +64,7 @@ impl Primitives<'_> {
         histogram<T::Device>: Kernel<Signature = Signature<T::Device, B>> + 'static,
     {
         super::refuse_shorter(to, 1)?;
-        if !(bounds.start < bounds.end) {
+        if bounds.is_empty() {
             let message = format!("the bounds {bounds:?} hold no element: the first must be less");
             return Err(Error::Primitive(message));
         }
