@@ -18,8 +18,8 @@ use warpsmith_cuda::abi::{CUresult, Out};
 use warpsmith_cuda::entry::memory::{cuMemAllocManaged, cuMemFree_v2, cuMemFreeHost, cuMemHostAlloc};
 
 /// `fills` writes `p[i] = 3 * i + 1`; `adds` reads `p[i]` and adds it to `to[i]`; `signals` fills, and tells so by a flag, behind a
-/// fence for the whole system; `careless` does so by a plain store, without one; `waits` fills when a flag is set; `tells` fills,
-/// and tells so to `hears`, by a flag of the device.
+/// fence for the whole system; `careless` does so by a plain store, without one; `waits` fills when a flag is set; `tells` sets a
+/// flag of the device, for which `hears` waits.
 const KERNELS: &str = "
 .version 7.0
 .target sm_75
@@ -111,19 +111,14 @@ AGAIN:
 }
 .visible .entry tells(.param .u64 p, .param .u64 flag)
 {
-    .reg .b32 %r<3>;
-    .reg .b64 %rd<4>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
     .reg .pred %p;
-    ld.param.u64 %rd1, [p];
-    ld.param.u64 %rd3, [flag];
+    ld.param.u64 %rd1, [flag];
     mov.u32 %r1, %tid.x;
-    mad.lo.u32 %r2, %r1, 3, 1;
-    mad.wide.u32 %rd2, %r1, 4, %rd1;
-    st.global.u32 [%rd2], %r2;
-    bar.sync 0;
     setp.ne.u32 %p, %r1, 0;
     @%p bra END;
-    st.release.gpu.global.u32 [%rd3], 1;
+    st.release.gpu.global.u32 [%rd1], 1;
 END:
     ret;
 }
@@ -140,7 +135,11 @@ AGAIN:
     ret;
 }";
 
-const PAGE: usize = 4096;
+fn page() -> usize {
+    // SAFETY: this call has no preconditions.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap()
+}
+
 /// Words that one block of the tests writes.
 const WORDS: u32 = 64;
 
@@ -156,6 +155,16 @@ struct Program {
 impl Program {
     fn new(bytes: usize, pinned: bool) -> Self {
         let context = cust::quick_init().unwrap();
+        Program {
+            memory: Self::allocate(bytes, pinned),
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None).unwrap(),
+            module: Module::from_ptx(KERNELS, &[]).unwrap(),
+            pinned,
+            _context: context,
+        }
+    }
+
+    fn allocate(bytes: usize, pinned: bool) -> *mut u32 {
         let (mut address, mut pointer) = (0, std::ptr::null_mut());
         // SAFETY: both are valid places.
         let answer = unsafe {
@@ -165,13 +174,7 @@ impl Program {
             }
         };
         assert_eq!(answer, CUresult::SUCCESS);
-        Program {
-            memory: if pinned { pointer.cast() } else { address as *mut u32 },
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None).unwrap(),
-            module: Module::from_ptx(KERNELS, &[]).unwrap(),
-            pinned,
-            _context: context,
-        }
+        if pinned { pointer.cast() } else { address as *mut u32 }
     }
 
     fn managed() -> Self {
@@ -205,7 +208,7 @@ impl Program {
         unsafe { self.memory.add(word).write_volatile(value) }
     }
 
-    fn free(self) {
+    fn free(&self) {
         // SAFETY: no kernel uses it any more, or the checks tell.
         let answer = unsafe {
             match self.pinned {
@@ -384,19 +387,22 @@ fn unified(right: bool) {
 
 /// The kernel fills the first of three pages and half the second; a file is read into the rest by a system call.
 fn halves(right: bool) {
-    let program = Program::new(3 * PAGE, true);
-    program.fill(24);
-    let rest = PAGE * 3 / 2;
+    let program = Program::new(3 * page(), true);
+    let rest = page() * 3 / 2;
+    program.fill(rest as u32 / 4 / WORDS);
     // SAFETY: the part of the memory that no kernel uses.
     let other =
-        unsafe { std::slice::from_raw_parts_mut(program.memory.cast::<u8>().add(rest), 3 * PAGE - rest) };
+        unsafe { std::slice::from_raw_parts_mut(program.memory.cast::<u8>().add(rest), 3 * page() - rest) };
     File::open("/dev/zero").unwrap().read_exact(other).unwrap();
     other[0] = 1;
     if !right {
         assert_eq!(program.load(0), 1);
     }
     program.stream.synchronize().unwrap();
-    assert_eq!([program.load(0), program.load(rest / 4 - 1), program.load(rest / 4)], [1, 4606, 1]);
+    assert_eq!(
+        [program.load(0), program.load(rest / 4 - 1), program.load(rest / 4)],
+        [1, rest as u32 / 4 * 3 - 2, 1]
+    );
     program.free();
 }
 
@@ -440,18 +446,19 @@ fn a_callback_tells_the_host() {
 #[test]
 fn a_flag_tells_of_all_before_it() {
     let _checked = warpsmith_cuda::checked();
-    let program = Program::new(2 * PAGE, false);
+    let program = Program::new(2 * page(), false);
     let mut word = LockedBuffer::new(&0u32, 1).unwrap();
-    program.fill(32);
+    let words = 2 * page() / 4;
+    program.fill(words as u32 / WORDS);
     program.launch("signals", word.as_mut_ptr() as u64);
     // SAFETY: the pinned word, which lives as long.
     while unsafe { AtomicU32::from_ptr(word.as_mut_ptr()) }.load(Ordering::Acquire) == 0 {}
-    assert_eq!(program.load(2047), 6142);
+    assert_eq!(program.load(words - 1), words as u32 * 3 - 2);
     program.stream.synchronize().unwrap();
     program.free();
 }
 
-/// The first kernel tells the second by a flag of the device, and the host waits for that one.
+/// The second kernel tells the third by a flag of the device that the first is done, and the host waits for the third.
 #[test]
 fn a_flag_of_the_device_tells_of_all_before_it() {
     let _checked = warpsmith_cuda::checked();
@@ -459,6 +466,7 @@ fn a_flag_of_the_device_tells_of_all_before_it() {
     let word = DeviceBuffer::from_slice(&[0u32]).unwrap();
     let flag = word.as_device_ptr().as_raw();
     let other = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    program.fill(1);
     program.launch("tells", flag);
     let kernel = program.module.get_function("hears").unwrap();
     // SAFETY: the flag is a word.
@@ -467,6 +475,55 @@ fn a_flag_of_the_device_tells_of_all_before_it() {
     assert_eq!(program.load(5), 16);
     program.stream.synchronize().unwrap();
     program.free();
+}
+
+/// A fill sets the word that the host polls.
+#[test]
+fn a_fill_of_a_word_is_a_flag() {
+    let _checked = warpsmith_cuda::checked();
+    let program = Program::managed();
+    let mut word = LockedBuffer::new(&0u32, 1).unwrap();
+    let place = word.as_mut_ptr();
+    program.fill(1);
+    // SAFETY: the pinned word, which lives as long, as below.
+    let filled = unsafe { sys::cuMemsetD32Async(place as u64, 1, 1, program.stream.as_inner()) };
+    assert_eq!(filled, sys::cudaError_enum::CUDA_SUCCESS);
+    // SAFETY: as above.
+    while unsafe { AtomicU32::from_ptr(place) }.load(Ordering::Acquire) == 0 {}
+    assert_eq!(program.load(5), 16);
+    program.stream.synchronize().unwrap();
+    program.free();
+}
+
+/// Wrong in another way: it goes on, and is no race.
+#[test]
+fn a_load_behind_the_end_of_the_memory_goes_on() {
+    let _checked = warpsmith_cuda::checked();
+    let program = Program::managed();
+    program.fill(1);
+    assert_eq!(program.load(page() / 4 - 1), 0);
+    program.stream.synchronize().unwrap();
+    program.free();
+}
+
+#[test]
+fn threads_free_what_they_waited_for_and_allocate_again() {
+    let _checked = warpsmith_cuda::checked();
+    let work = || {
+        let mut program = Program::managed();
+        for _ in 0..50 {
+            program.fill(1);
+            program.stream.synchronize().unwrap();
+            assert_eq!(program.load(5), 16);
+            program.free();
+            program.memory = Program::allocate(WORDS as usize * 4, false);
+        }
+        program.free();
+    };
+    std::thread::scope(|scope| {
+        let threads = [0; 4].map(|_| scope.spawn(work));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
 }
 
 /// An asynchronous copy from the host's memory to the host's is none.

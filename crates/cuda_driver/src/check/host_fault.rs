@@ -1,8 +1,9 @@
 //! Stops the host's accesses to closed pages: notes the access, opens the allocation, and lets the access go on.
 //!
 //! The handler of SIGSEGV looks up the address in a fixed table, and passes all that is not ours to the handler that was there
-//! before. Only an access of the host's own code to managed or pinned memory gets further. It happens at a load or store, so the
-//! thread holds no lock that the note takes; it is made on a stack of its own, since that of a signal may be small.
+//! before. Only an access of the host's own code to managed or pinned memory gets further. The note is made on a stack of its own,
+//! since that of a signal may be small. It takes the calls that led to the access, and for that allocates: an allocator of the
+//! program that keeps its own lists in pages which a kernel used up, and accesses them before the wait, may hang here.
 //!
 //! A thread that blocks SIGSEGV ends with such an access, and a system call answers EFAULT: a mistake either way. Where the
 //! program has a handler of its own since, no page is closed.
@@ -11,6 +12,7 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use sanitizer::HostAccess;
 
@@ -19,21 +21,29 @@ use crate::fork;
 /// Allocations that are watched at a time; others stay open.
 const MOST: usize = 1024;
 const STACK: usize = 1 << 18;
+/// The longest wait for another thread's note.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// `si_code` of a fault in a page that is there, and closed.
 const ACCESS_DENIED: i32 = 2;
 
-struct Place {
+struct WatchedRange {
     /// 0 where there is none.
     start: AtomicU64,
+    /// The end of its last page.
     end: AtomicU64,
 }
 
-static TABLE: [Place; MOST] = [const { Place { start: AtomicU64::new(0), end: AtomicU64::new(0) } }; MOST];
+static TABLE: [WatchedRange; MOST] =
+    [const { WatchedRange { start: AtomicU64::new(0), end: AtomicU64::new(0) } }; MOST];
 /// Accesses that were stopped since they were last asked for. They are few: each opens an allocation.
 static STOPPED: Mutex<Vec<HostAccess>> = Mutex::new(Vec::new());
 /// The end of the stack on which accesses are noted, and whether it is in use.
 static NOTES: AtomicUsize = AtomicUsize::new(0);
 static NOTING: AtomicBool = AtomicBool::new(false);
+/// Handlers that look at the table, or note.
+static HANDLING: AtomicUsize = AtomicUsize::new(0);
+/// The handler before wanted to be called once, and was.
+static SPENT: AtomicBool = AtomicBool::new(false);
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 pub(super) fn page_size() -> u64 {
@@ -41,7 +51,7 @@ pub(super) fn page_size() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Takes an allocation into the table. False if there is no room, or no handler.
+/// Takes an allocation into the table, one thread at a time. False if there is no room, or no handler.
 pub(super) fn watch(range: &Range<u64>) -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     if !range.start.is_multiple_of(page_size()) || !*INSTALLED.get_or_init(install) {
@@ -49,16 +59,25 @@ pub(super) fn watch(range: &Range<u64>) -> bool {
     }
     let free = TABLE.iter().find(|place| place.start.load(Ordering::Relaxed) == 0);
     free.inspect(|place| {
-        place.end.store(range.end, Ordering::Relaxed);
-        place.start.store(range.start, Ordering::Release);
+        place.end.store(range.end.next_multiple_of(page_size()), Ordering::SeqCst);
+        place.start.store(range.start, Ordering::SeqCst);
     })
     .is_some()
 }
 
-/// Takes an allocation out of the table, whose pages are open.
+/// Takes an allocation out of the table, whose pages are open. No handler touches them afterwards.
 pub(super) fn unwatch(range: &Range<u64>) {
     let known = TABLE.iter().find(|place| place.start.load(Ordering::Relaxed) == range.start);
-    known.inspect(|place| place.start.store(0, Ordering::Relaxed));
+    known.inspect(|place| place.start.store(0, Ordering::SeqCst));
+    wait_for_handlers(Duration::MAX);
+}
+
+/// Waits for handlers under way. In a forked process their threads are not there.
+fn wait_for_handlers(limit: Duration) {
+    let start = Instant::now();
+    while HANDLING.load(Ordering::SeqCst) != 0 && start.elapsed() < limit && !fork::is_child() {
+        std::thread::yield_now();
+    }
 }
 
 /// Tells whether a fault comes to the handler here.
@@ -88,12 +107,13 @@ pub(crate) fn open_all() {
 
 /// The accesses that were stopped since the last time.
 pub(super) fn take() -> Vec<HostAccess> {
+    wait_for_handlers(PATIENCE);
     std::mem::take(&mut *STOPPED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn protect(range: &Range<u64>, protection: i32) -> bool {
-    // SAFETY: the table's ranges, and pages in them, are mappings of the driver's own that are there until `unwatch`; kernels
-    // and the driver use them only while they are open.
+    // SAFETY: the table's ranges, and pages in them, are mappings of the driver's own. They are there until `unwatch` has
+    // returned, which waits for handlers that found them. Kernels and the driver use them only while they are open.
     unsafe { libc::mprotect(range.start as *mut c_void, (range.end - range.start) as usize, protection) == 0 }
 }
 
@@ -130,22 +150,13 @@ fn install() -> bool {
 extern "C" fn on_closed_page(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes the fault's description and the interrupted thread's state.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as u64) };
-    let holds = |place: &Place| {
-        let start = place.start.load(Ordering::Acquire);
-        // The place may be another allocation's by the time its end is read.
-        let end = place.end.load(Ordering::Acquire);
-        let same = start != 0 && place.start.load(Ordering::Acquire) == start;
-        (same && (start..end).contains(&address)).then_some(start..end)
-    };
-    if let Some(range) = TABLE.iter().find_map(holds).filter(|_| code == ACCESS_DENIED) {
+    if code == ACCESS_DENIED {
         // SAFETY: the thread's own place for errors.
         let errno = unsafe { *libc::__errno_location() };
-        let opened = open(&range);
-        if opened && !fork::is_child() && !NOTING.swap(true, Ordering::Acquire) {
-            let access = (address, is_store(context));
-            on_stack(NOTES.load(Ordering::Relaxed), note, &access);
-            NOTING.store(false, Ordering::Release);
-        }
+        // Before the table is looked at: `unwatch` changes it, and then looks at this. All are SeqCst, so one sees the other.
+        HANDLING.fetch_add(1, Ordering::SeqCst);
+        let opened = open_and_note(address, context);
+        HANDLING.fetch_sub(1, Ordering::SeqCst);
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
         if opened {
@@ -155,16 +166,53 @@ extern "C" fn on_closed_page(signal: i32, info: *mut libc::siginfo_t, context: *
     pass_on(signal, code, info, context);
 }
 
+/// False if the address is not that of watched memory.
+fn open_and_note(address: u64, context: *mut c_void) -> bool {
+    let holds = |place: &WatchedRange| {
+        let start = place.start.load(Ordering::SeqCst);
+        // The place may be another allocation's by the time its end is read.
+        let end = place.end.load(Ordering::SeqCst);
+        let same = start != 0 && place.start.load(Ordering::SeqCst) == start;
+        (same && (start..end).contains(&address)).then_some(start..end)
+    };
+    let Some(range) = TABLE.iter().find_map(holds) else { return false };
+    if !open(&range) {
+        return false;
+    }
+    if fork::is_child() {
+        return true;
+    }
+    let start = Instant::now();
+    while NOTING.swap(true, Ordering::Acquire) {
+        // Another thread's note; or this thread's, where the program lets the signal interrupt its handler.
+        if start.elapsed() > PATIENCE {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    let access = (address, is_store(context));
+    on_stack(NOTES.load(Ordering::Relaxed), note, &access);
+    NOTING.store(false, Ordering::Release);
+    true
+}
+
 /// Does what the handler before would have done.
 fn pass_on(signal: i32, code: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(previous) = PREVIOUS.get() else { return };
-    let handler = previous.sa_sigaction;
+    let once = previous.sa_flags & libc::SA_RESETHAND != 0;
+    let spent = once && SPENT.swap(true, Ordering::Relaxed);
+    let handler = if spent { libc::SIG_DFL } else { previous.sa_sigaction };
+    // Sent by a process, and not by an instruction.
+    let sent = code <= 0;
     // SAFETY: the program installed that handler for these arguments; an instruction that faults without one does so again.
     unsafe {
-        if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-            libc::sigaction(signal, previous, std::ptr::null_mut());
-            // Sent by a process, and not by an instruction.
-            if code <= 0 {
+        if handler == libc::SIG_IGN && sent {
+            // Ignored.
+        } else if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+            let mut default: libc::sigaction = std::mem::zeroed();
+            default.sa_sigaction = libc::SIG_DFL;
+            libc::sigaction(signal, &default, std::ptr::null_mut());
+            if sent {
                 libc::raise(signal);
             }
         } else if previous.sa_flags & libc::SA_SIGINFO != 0 {

@@ -5,7 +5,8 @@
 //! that memory are stopped, nor system calls on it. Pages are open while work runs or a call of the driver is in progress,
 //! since kernels and the driver use the same addresses as the host.
 //!
-//! Work that may have told the host by a flag that it is done is left out, and all that ran before it or beside it.
+//! Any wait of the host, and any flag that it may look at, ends all of this for the work before it and beside it: whatever the
+//! host waits for may have heard of other work by ways that are not followed. So a wait for another stream hides a mistake.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use sanitizer::{Check, Touches, UsedPages};
 
 use super::{host_fault, sanitizer};
 use crate::fork;
+use crate::objects::device::memory;
 use crate::objects::order::Mark;
 
 /// Pieces of work that are kept; of more the oldest are forgotten.
@@ -23,8 +25,10 @@ const MOST_WORK: usize = 256;
 const MOST_BYTES: usize = 512 << 20;
 /// Runs of pages that are closed in one allocation: each may be a mapping of its own to the system, which has a limit.
 const MOST_RUNS: usize = 64;
+/// Runs in all allocations: Linux admits 65,530 mappings.
+const MOST_CLOSED: usize = 8192;
 
-struct Memory {
+struct WatchedMemory {
     range: Range<u64>,
     closed: bool,
 }
@@ -41,11 +45,11 @@ struct Ended {
 }
 
 struct Pages {
-    memory: Vec<Memory>,
+    memory: Vec<WatchedMemory>,
     ended: VecDeque<Ended>,
     /// Calls and pieces of work in progress.
     busy: usize,
-    /// Pieces of work that may have told the host something.
+    /// Waits of the host, and pieces of work that may have told it something.
     signals: u64,
 }
 
@@ -58,13 +62,13 @@ fn pages() -> MutexGuard<'static, Pages> {
 }
 
 /// All pages are open while one of these is there.
-pub(crate) struct Open {
+pub(crate) struct OpenPages {
     /// Signals before it.
     signals: u64,
 }
 
 /// Opens all pages, for a call of the driver or a piece of work; `None` where the checks close none.
-pub(crate) fn open() -> Option<Open> {
+pub(crate) fn open() -> Option<OpenPages> {
     sanitizer().filter(|sanitizer| sanitizer.checks().has(Check::Race))?;
     let mut pages = pages();
     pages.tell();
@@ -74,10 +78,10 @@ pub(crate) fn open() -> Option<Open> {
             host_fault::open(&memory.range);
         }
     }
-    Some(Open { signals: pages.signals })
+    Some(OpenPages { signals: pages.signals })
 }
 
-impl Drop for Open {
+impl Drop for OpenPages {
     fn drop(&mut self) {
         let mut pages = pages();
         pages.busy -= 1;
@@ -87,18 +91,19 @@ impl Drop for Open {
     }
 }
 
-impl Open {
+impl OpenPages {
     /// The pages that a piece of work has used.
     pub fn used(&self, touches: &Touches) -> Vec<UsedPages> {
-        let memory: Vec<_> = pages().memory.iter().map(|memory| memory.range.clone()).collect();
-        let page = host_fault::page_size();
-        memory.iter().flat_map(|range| touches.used_pages(range, page)).collect()
+        let mut memory: Vec<_> = pages().memory.iter().map(|memory| memory.range.clone()).collect();
+        memory.sort_unstable_by_key(|range| range.start);
+        touches.used_pages(&memory, host_fault::page_size())
     }
 
     /// A piece of work has ended, and is about to count as done.
     pub fn ended(self, mark: Mark, default: bool, touches: Touches, used: Vec<UsedPages>) {
+        let signals = touches.may_signal_host(is_hosts);
         let mut pages = pages();
-        if touches.may_signal_host() {
+        if signals {
             pages.signal();
         } else if pages.signals == self.signals && !pages.memory.is_empty() {
             // Its shadow takes memory, and tells only of those pages.
@@ -121,14 +126,16 @@ impl Pages {
     }
 
     fn close(&mut self) {
+        let mut left = MOST_CLOSED;
         for memory in &mut self.memory {
             let of_memory = |used: &&UsedPages| memory.range.contains(&used.pages.start);
             let used = || self.ended.iter().flat_map(|ended| &ended.used).filter(of_memory);
             // What one piece of work read and another wrote is closed to loads as well.
             let runs = used().filter(|used| !used.written).chain(used().filter(|used| used.written));
-            for run in runs.take(MOST_RUNS) {
+            for run in runs.take(MOST_RUNS.min(left)) {
                 host_fault::close(&run.pages, run.written);
                 memory.closed = true;
+                left -= 1;
             }
         }
     }
@@ -155,11 +162,20 @@ pub(crate) fn has_memory() -> bool {
     sanitizer().is_some() && !pages().memory.is_empty()
 }
 
+/// Tells whether memory is the host's, too.
+fn is_hosts(address: u64) -> bool {
+    memory().find(address).is_some_and(|found| found.device().is_none())
+}
+
 /// Memory was allocated that has its pages to itself.
 pub(crate) fn allocated(address: u64, bytes: u64) {
     let range = address..address + bytes;
-    if sanitizer().is_some_and(|sanitizer| sanitizer.checks().has(Check::Race)) && host_fault::watch(&range) {
-        pages().memory.push(Memory { range, closed: false });
+    if sanitizer().is_some_and(|sanitizer| sanitizer.checks().has(Check::Race)) {
+        // The table's places are chosen under this lock.
+        let mut pages = pages();
+        if host_fault::watch(&range) {
+            pages.memory.push(WatchedMemory { range, closed: false });
+        }
     }
 }
 
@@ -170,7 +186,7 @@ pub(crate) fn freed(address: u64) {
     }
     let mut pages = pages();
     if let Some(at) = pages.memory.iter().position(|memory| memory.range.start == address) {
-        let Memory { range, closed } = pages.memory.swap_remove(at);
+        let WatchedMemory { range, closed } = pages.memory.swap_remove(at);
         if closed {
             host_fault::open(&range);
         }
@@ -188,9 +204,9 @@ pub(crate) fn signalled() {
     }
 }
 
-/// The host has waited for work. What that has heard of other work by flags, the host knows, too.
-pub(crate) fn waited(knows: impl Fn(&Mark) -> bool) {
-    pages().ended.retain(|ended| !knows(&ended.mark) && !ended.touches.may_signal_kernels());
+/// The host has waited for some work, which may have heard of all other.
+pub(crate) fn waited() {
+    pages().signal();
 }
 
 /// The host is about to free pinned memory, in a call that waits.

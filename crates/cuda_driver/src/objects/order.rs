@@ -132,11 +132,6 @@ impl Order {
         self.host_waited(&marks);
     }
 
-    /// Tells whether the host has waited for a mark.
-    pub fn host_knows(&self, (stream, ticket): &Mark) -> bool {
-        self.host.get(stream).is_some_and(|known| known >= ticket)
-    }
-
     /// Whether all work that is pending, or will be issued, comes after a piece of work.
     pub fn is_over(&self, work: &sanitizer::Issued) -> bool {
         let knows = |before: &Before| before.get(&work.stream).is_some_and(|&ticket| ticket >= work.ticket);

@@ -47,7 +47,7 @@ struct Item {
     /// Its predecessors, for the race check across streams.
     order: Option<sanitizer::Issued>,
     /// Its condition is checked at any time.
-    polled: Option<host_pages::Open>,
+    polled: Option<host_pages::OpenPages>,
 }
 
 struct Lane {
@@ -277,11 +277,8 @@ impl Lanes {
         let used = open.as_ref().map_or_else(Vec::new, |open| open.used(&touches));
         drop(polled);
         let mut state = self.state();
-        let known = state.order.as_ref().is_none_or(|order| order.host_knows(&(lane, ticket)));
         // Before it counts as done: the next wait for it is to find it.
-        if let Some(open) = open
-            && !known
-        {
+        if let Some(open) = open {
             let default = state.lanes.get(&lane).is_some_and(|known| known.legacy == lane);
             open.ended((lane, ticket), default, touches, used);
         }
@@ -361,13 +358,18 @@ impl Lanes {
         let mut state = self.state();
         let start = Instant::now();
         let patience = (PATIENCE / 2u32.saturating_pow(state.impatience)).max(LEAST);
+        let mut waited = false;
         while state.workers > 0 && state.has_device_work() {
             let Some(left) = patience.checked_sub(start.elapsed()) else {
                 state.impatience = (state.impatience + 1).min(16);
                 return;
             };
+            waited = true;
             memory().count_write();
             state = self.done.wait_timeout(state, left.min(LOOK)).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if waited {
+            state.impatience = state.impatience.saturating_sub(1);
         }
     }
 
@@ -376,7 +378,7 @@ impl Lanes {
         let Some(order) = &mut state.order else { return };
         what(order);
         let order: &Order = order;
-        host_pages::waited(|mark| order.host_knows(mark));
+        host_pages::waited();
         check::tell(|sanitizer| sanitizer.work_is_over(|work| order.is_over(work)));
     }
 }
@@ -430,6 +432,7 @@ impl Queue {
 
     /// Appends work to a stream, to start not before `after`; returns the mark to wait for.
     pub fn issue(&self, stream: Handle, mut after: Vec<Mark>, task: Task) -> Answer<Mark> {
+        let polled = if task.ready.is_some() { host_pages::open() } else { None };
         let mut state = self.lanes.state();
         if self.stopped.load(Ordering::Relaxed) {
             return Err(CUresult::CONTEXT_IS_DESTROYED);
@@ -444,7 +447,6 @@ impl Queue {
         let order = state.order.as_mut();
         let order = order.and_then(|order| order.issued((stream, ticket), &asked, task.ready.is_some()));
         let lane = state.lanes.get_mut(&stream).ok_or(CUresult::INVALID_HANDLE)?;
-        let polled = if task.ready.is_some() { host_pages::open() } else { None };
         lane.pending.push_back(Item { ticket, after, task, order, polled });
         self.lanes.call_a_worker(&mut state);
         Ok((stream, ticket))

@@ -9,7 +9,6 @@ use std::ops::Range;
 use super::{Clash, HOST, How, Issued, Touched, Touches, Unordered, clash, finding, lock};
 use crate::Sanitizer;
 use crate::finding::Finding;
-use crate::history::GlobalRaces;
 use crate::kind::{Between, Kind, Work, WorkConflict};
 use crate::origin::Calls;
 use crate::shadow::{Shadow, words_of};
@@ -42,20 +41,16 @@ impl HostAccess {
 }
 
 impl Touches {
-    /// Tells whether a kernel among them may have told the host by a flag that it is done.
-    pub fn may_signal_host(&self) -> bool {
-        self.has(|races| races.orders_devices || races.reaches_host)
-    }
-
-    /// Tells whether a kernel among them may have told another kernel so.
-    pub fn may_signal_kernels(&self) -> bool {
-        self.has(|races| races.orders_blocks)
-    }
-
-    fn has(&self, property: impl Fn(&GlobalRaces) -> bool) -> bool {
+    /// Tells whether one among them may have told the host by a flag that it is done: a kernel, or a copy or fill of no more
+    /// than a flag in memory that `is_hosts`.
+    pub fn may_signal_host(&self, is_hosts: impl Fn(u64) -> bool) -> bool {
+        const FLAG: u64 = 8;
         self.0.iter().any(|touched| match touched {
-            Touched::Kernel { races, .. } => property(&lock(races)),
-            Touched::Bytes { .. } => false,
+            Touched::Kernel { races, .. } => {
+                let races = lock(races);
+                races.orders_devices || races.reaches_host
+            }
+            &Touched::Bytes { address, bytes, write, .. } => write && bytes <= FLAG && is_hosts(address),
         })
     }
 
@@ -72,13 +67,18 @@ impl Touches {
         })
     }
 
-    /// The pages of an allocation that one kernel, copy or fill among them used up to the last byte. `memory` begins with a
-    /// page; it may end within one, of which only that part counts.
-    pub fn used_pages(&self, memory: &Range<u64>, page: u64) -> Vec<UsedPages> {
+    /// The pages of allocations that one kernel, copy or fill among them used up to the last byte. `memory` is sorted; each
+    /// range begins with a page, and may end within one, of which only that part counts.
+    pub fn used_pages(&self, memory: &[Range<u64>], page: u64) -> Vec<UsedPages> {
         let mut runs: Vec<UsedPages> = Vec::new();
-        let mut add = |start: u64, written: bool| match runs.last_mut() {
-            Some(run) if run.pages.end == start && run.written == written => run.pages.end += page,
+        let mut add = |first: u64, start: u64, written: bool| match runs.last_mut() {
+            Some(run) if run.pages.end == start && start != first && run.written == written => {
+                run.pages.end += page
+            }
             _ => runs.push(UsedPages { pages: start..start + page, written }),
+        };
+        let within = |at: u64| {
+            memory.get(memory.partition_point(|range| range.end <= at)).filter(|range| range.contains(&at))
         };
         for touched in &self.0 {
             match touched {
@@ -86,20 +86,22 @@ impl Touches {
                     let shadow = &lock(races).shadow;
                     // A page that is used up has its first byte used.
                     let begins = shadow.pages().map(|at| at * SHADOW_PAGE);
-                    let begins: BTreeSet<u64> =
-                        begins.filter(|at| memory.contains(at) && at % page == 0).collect();
-                    for start in begins {
-                        if let Some(written) = uses_up(shadow, start..memory.end.min(start + page)) {
-                            add(start, written);
+                    let begins: BTreeSet<u64> = begins.filter(|at| at % page == 0).collect();
+                    for (start, range) in begins.into_iter().filter_map(|at| Some((at, within(at)?))) {
+                        if let Some(written) = uses_up(shadow, start..range.end.min(start + page)) {
+                            add(range.start, start, written);
                         }
                     }
                 }
                 &Touched::Bytes { address, bytes, write, .. } => {
                     let end = address.saturating_add(bytes);
-                    let mut start = address.max(memory.start).next_multiple_of(page);
-                    while start < memory.end && memory.end.min(start + page) <= end {
-                        add(start, write);
-                        start += page;
+                    let from = memory.partition_point(|range| range.end <= address);
+                    for range in memory[from..].iter().take_while(|range| range.start < end) {
+                        let mut start = address.max(range.start).next_multiple_of(page);
+                        while start < range.end && range.end.min(start + page) <= end {
+                            add(range.start, start, write);
+                            start += page;
+                        }
                     }
                 }
             }
@@ -236,7 +238,7 @@ mod tests {
             Touches(vec![Touched::Bytes { what: Work::Copy, address, bytes, write: true, word: None }])
         };
         let used = |touches: Touches| -> Vec<(u64, u64)> {
-            let pages = touches.used_pages(&(PAGE..3 * PAGE + 100), PAGE);
+            let pages = touches.used_pages(&[PAGE..3 * PAGE + 100], PAGE);
             pages.into_iter().map(|used| (used.pages.start / PAGE, used.pages.end / PAGE)).collect()
         };
         assert_eq!(used(bytes(0, 9 * PAGE)), [(1, 4)]);
