@@ -1,4 +1,5 @@
-//! docs/safety.md says how many lines of this crate say `unsafe`: the reader's work, if they would check the trusted base.
+//! docs/safety.md says how many lines of this crate say `unsafe`, the reader's work if they would check the trusted base, and how
+//! many wrong programs its tests have.
 
 use std::fs;
 use std::path::Path;

@@ -19,8 +19,6 @@ pub struct GlobalRaces {
     pub spare: Spare,
     /// Whether a thread has fenced, released or acquired for all devices.
     pub orders_devices: bool,
-    /// Set once a thread has fenced, released or acquired beyond its block.
-    pub orders_blocks: bool,
     /// Set once a thread has made an atomic, volatile or ordered access for the whole system.
     pub reaches_host: bool,
 }

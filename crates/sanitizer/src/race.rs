@@ -128,7 +128,6 @@ impl BlockRaces {
         };
         if let Some(global) = &mut global {
             let orders = !matches!(access.order, Order::Weak | Order::Relaxed | Order::Volatile);
-            global.orders_blocks |= orders && touch.wide;
             global.orders_devices |= orders && touch.system;
             global.reaches_host |= touch.strong && touch.system;
             if orders {

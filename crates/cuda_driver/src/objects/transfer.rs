@@ -251,9 +251,13 @@ impl Copy {
             return target.issue(self);
         }
         self.stage()?;
-        let wait = self.must_wait();
-        target.issue(self)?;
-        if wait { target.synchronize() } else { Ok(()) }
+        if !self.must_wait() {
+            return target.issue(self);
+        }
+        target.refuse_if_it_waits_for_a_capture()?;
+        let mark = target.run(self)?;
+        target.context.queue.wait(&[mark])?;
+        target.context.intact()
     }
 
     fn run(&self) -> Answer {

@@ -28,10 +28,8 @@ impl BlockRaces {
         let wide = scope >= Scope::Cluster;
         lanes(at.lanes).for_each(|lane| self.clocks.fence(at.warp * 32 + lane, wide));
         self.launched.fenced(self.block, at, wide);
-        if wide {
-            let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
-            global.orders_blocks = true;
-            global.orders_devices |= scope == Scope::System;
+        if scope == Scope::System {
+            self.global.lock().unwrap_or_else(PoisonError::into_inner).orders_devices = true;
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) fn between_works(work: &WorkRace) -> String {
         match work.between {
             Between::Nodes => "in a graph",
             Between::Devices => "between devices",
-            Between::Streams | Between::HostAndDevice => "across streams",
+            _ => "across streams",
         },
         side(later),
         side(earlier),
@@ -65,7 +65,7 @@ pub(super) fn between_works(work: &WorkRace) -> String {
             WorkConflict::NoSystemFence =>
                 "and no fence for all devices is with the flags that order the two",
             WorkConflict::Equal => "the same value, and nothing orders the two",
-            WorkConflict::Unordered | WorkConflict::AwaitedByCall => "and nothing orders the two",
+            _ => "and nothing orders the two",
         },
     )
 }
