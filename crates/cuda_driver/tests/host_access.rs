@@ -603,17 +603,38 @@ fn a_forked_child_reads_what_it_likes() {
 #[ignore = "run by other tests, in processes of their own"]
 fn child() {
     let end = std::env::var("HOST_ACCESS_END").unwrap();
+    // SAFETY: the handler only writes, and an all-zero action is valid.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let said: extern "C" fn(i32) = handled;
+        (action.sa_sigaction, action.sa_flags) = (said as usize, libc::SA_RESETHAND);
+        match end.as_str() {
+            "ignored" => action.sa_sigaction = libc::SIG_IGN,
+            "once" => {}
+            _ => assert_eq!(libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut action), 0),
+        }
+        assert_eq!(libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut()), 0);
+    }
     let program = Program::new(256, end == "free");
     program.fill(1);
     if end == "free" {
         return program.free();
     }
     assert_eq!(program.load(5), 16);
+    if matches!(end.as_str(), "ignored" | "once") {
+        // SAFETY: the signal is the program's own.
+        unsafe { [libc::raise(libc::SIGSEGV), libc::raise(libc::SIGSEGV)] };
+    }
     if end == "fault" {
         // SAFETY: none; the program is wrong, and ends.
         unsafe { std::ptr::without_provenance::<u8>(64).read_volatile() };
     }
     std::mem::forget(program);
+}
+
+extern "C" fn handled(_: i32) {
+    // SAFETY: a write of bytes that are there.
+    unsafe { libc::write(2, c"handled\n".as_ptr().cast(), 8) };
 }
 
 fn run(end: &str) -> (std::process::ExitStatus, String) {
@@ -662,4 +683,8 @@ fn other_faults_are_the_programs() {
     use std::os::unix::process::ExitStatusExt as _;
     let (status, said) = run("fault");
     assert_eq!(status.signal(), Some(libc::SIGSEGV), "{said}");
+    let (status, said) = run("ignored");
+    assert!(status.signal().is_none() && said.contains("the host's code without a call reads"), "{said}");
+    let (status, said) = run("once");
+    assert_eq!((status.signal(), said.matches("handled\n").count()), (Some(libc::SIGSEGV), 1), "{said}");
 }

@@ -199,7 +199,8 @@ fn open_and_note(address: u64, context: *mut c_void) -> bool {
 /// Does what the handler before would have done.
 fn pass_on(signal: i32, code: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(previous) = PREVIOUS.get() else { return };
-    let once = previous.sa_flags & libc::SA_RESETHAND != 0;
+    let called = !matches!(previous.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN);
+    let once = called && previous.sa_flags & libc::SA_RESETHAND != 0;
     let spent = once && SPENT.swap(true, Ordering::Relaxed);
     let handler = if spent { libc::SIG_DFL } else { previous.sa_sigaction };
     // Sent by a process, and not by an instruction.
