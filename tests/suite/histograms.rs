@@ -55,6 +55,10 @@ pub fn cases() -> Vec<Case> {
         anyhow::ensure!(device.download(&to)? == [1, 1, 1]);
         let refused = primitives.histogram(1.0..f32::NAN, &x, &mut to).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("1.0..NaN"), "{refused}");
+        for bounds in [f32::MIN..f32::MAX, 0.0..1e-45] {
+            let refused = primitives.histogram(bounds, &x, &mut to).unwrap_err().to_string();
+            anyhow::ensure!(refused.contains("cannot be divided"), "{refused}");
+        }
         let refused = primitives.histogram(0.0..1.0, &x, &mut device.zeroed(0)?).unwrap_err().to_string();
         anyhow::ensure!(refused.contains("room for 1 element, its buffer has 0"), "{refused}");
         Ok(())

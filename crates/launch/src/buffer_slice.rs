@@ -110,6 +110,11 @@ impl<'b, T: DeviceCopy> BufferSliceMut<'b, T> {
         BufferSlice { raw: self.raw }
     }
 
+    /// The number of its device.
+    pub(crate) fn device(&self) -> usize {
+        self.raw.device_context.number()
+    }
+
     /// The same elements, for a shorter borrow.
     pub fn reborrow(&mut self) -> BufferSliceMut<'_, T> {
         BufferSliceMut { raw: self.raw }

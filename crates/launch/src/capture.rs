@@ -22,15 +22,18 @@ thread_local! {
     static REFUSED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The stream of a context's captures, one at a time.
+/// The process captures one graph at a time: the driver ends a capture if another thread waits for the whole context, which devices
+/// of one GPU share.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The stream of a context's captures.
 #[derive(Default)]
 pub(crate) struct CaptureStream {
     stream: OnceLock<Stream>,
-    one_at_a_time: Mutex<()>,
 }
 
-/// Whether this thread captures for the context.
-fn captures_for(device_context: &DeviceContext) -> bool {
+/// Tells whether this thread captures for the context.
+pub(crate) fn captures_for(device_context: &DeviceContext) -> bool {
     CAPTURING.get() == ptr::from_ref(device_context)
 }
 
@@ -47,17 +50,24 @@ pub(crate) fn refuse(device_context: &DeviceContext, task: impl FnOnce() -> Stri
     if !captures_for(device_context) {
         return Ok(());
     }
-    let task = task();
+    Err(refused(task()))
+}
+
+/// The refusal of a task, after which the capture fails, too.
+fn refused(task: String) -> Error {
     REFUSED.with_borrow_mut(|refused| {
         refused.get_or_insert_with(|| task.clone());
     });
-    Err(Error::Captured { task })
+    Error::Captured { task }
 }
 
-/// Keeps captures of the context away: the driver invalidates one if another thread waits for the whole context.
-pub(crate) fn between_captures(device_context: &DeviceContext) -> MutexGuard<'_, ()> {
+/// Keeps captures away, for a task that this thread must not do while it captures itself.
+pub(crate) fn between_captures(task: impl FnOnce() -> String) -> Result<MutexGuard<'static, ()>, Error> {
+    if !CAPTURING.get().is_null() {
+        return Err(refused(task()));
+    }
     // It guards no data.
-    device_context.captures.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner)
+    Ok(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// A captured graph.
@@ -73,7 +83,7 @@ impl Drop for CapturedGraph {
 /// A capture in progress.
 struct ActiveCapture<'d> {
     stream: &'d Stream,
-    _one_at_a_time: MutexGuard<'d, ()>,
+    _one_at_a_time: MutexGuard<'static, ()>,
 }
 
 /// Captures what `record` launches in this thread. The context is current.
@@ -82,18 +92,15 @@ pub(crate) fn capture(
     record: impl FnOnce() -> Result<(), Error>,
 ) -> Result<CapturedGraph, Error> {
     refuse(device_context, || "capture another graph".into())?;
-    if !CAPTURING.get().is_null() {
-        return Err(Error::Graph(
-            "this thread captures one on another device: end that capture first".into(),
-        ));
-    }
-    let captures = &device_context.captures;
-    let one_at_a_time = between_captures(device_context);
-    if captures.stream.get().is_none() {
-        let stream = Stream::for_captures().context("make a stream for captures")?;
-        captures.stream.get_or_init(|| stream);
-    }
-    let stream = captures.stream.get().expect("it was made above");
+    let one_at_a_time = between_captures(|| "capture a graph on another device".into())?;
+    let known = &device_context.captures.stream;
+    let stream = match known.get() {
+        Some(stream) => stream,
+        None => {
+            let made = Stream::for_captures().context("make a stream for captures")?;
+            known.get_or_init(|| made)
+        }
+    };
     let relaxed = sys::CUstreamCaptureMode_enum::CU_STREAM_CAPTURE_MODE_RELAXED;
     // SAFETY: the stream is alive; `ActiveCapture` ends the capture.
     result(unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), relaxed) }).context("begin a capture")?;

@@ -39,6 +39,11 @@ pub(crate) struct DeviceContext {
 }
 
 impl DeviceContext {
+    /// A number that tells devices apart, also those of one GPU.
+    pub fn number(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Makes the context current in this thread, until the result is dropped.
     pub fn enter(&self) -> CudaResult<CurrentContextGuard> {
         let before = CurrentContextGuard::save();

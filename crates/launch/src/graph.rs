@@ -21,8 +21,9 @@ pub struct Graph<'env, K: GraphKind, F> {
     device: &'env Device,
     record: F,
     executable: ExecutableGraph,
-    /// The arguments that the executable graph has. None if an update failed.
-    bound: Option<K::Bound>,
+    /// The arguments that the executable graph has, or had before an update failed.
+    bound: K::Bound,
+    is_current: bool,
 }
 
 impl Device {
@@ -90,7 +91,7 @@ impl Device {
         let _current = self.device_context().enter().context("make the context current")?;
         let captured = recorded(self, &mut record, arguments)?;
         let executable = ExecutableGraph::new(&captured, self.device_context())?;
-        Ok(Graph { device: self, record, executable, bound: Some(bound) })
+        Ok(Graph { device: self, record, executable, bound, is_current: true })
     }
 }
 
@@ -103,7 +104,7 @@ fn recorded<'env, A: GraphArguments, F>(
 where
     F: for<'s> FnMut(&'s Scope<'s, 'env>, Lent<'s, A::Kinds>) -> Result<(), Error>,
 {
-    capture(device.device_context(), || record(&Scope::of(device), arguments.lend()))
+    capture(device.device_context(), || record(&Scope::of_capture(device), arguments.lend()))
 }
 
 impl<'env, K: GraphKind, F> Graph<'env, K, F>
@@ -127,16 +128,14 @@ where
         refuse(device_context, || "launch a graph".into())?;
         let _current = device_context.enter().context("make the context current")?;
         let given = arguments.bound();
-        if let Some(bound) = &self.bound
-            && let Some(difference) = bound.difference(&given)
-        {
+        if let Some(difference) = self.bound.difference(&given) {
             return Err(Error::Graph(difference));
         }
-        if self.bound.as_ref() != Some(&given) {
+        if !self.is_current || self.bound != given {
             let captured = recorded(self.device, &mut self.record, arguments)?;
-            self.bound = None;
+            self.is_current = false;
             self.executable.update(&captured)?;
-            self.bound = Some(given);
+            (self.bound, self.is_current) = (given, true);
         }
         self.executable.launch()
     }
@@ -156,6 +155,7 @@ impl<'scope, 'env: 'scope> Scope<'scope, 'env> {
         if !ptr::eq(graph.device, self.device()) {
             return Err(Error::Graph("it was captured on another device than the scope's".into()));
         }
+        self.admit(&arguments)?;
         graph.start(arguments)
     }
 }

@@ -1,5 +1,7 @@
 //! Arguments of graphs: what each launch lends, and what the recording closure sees of it.
 
+use std::any::Any;
+
 use cust::memory::DeviceCopy;
 
 use crate::buffer::Buffer;
@@ -43,11 +45,24 @@ impl GraphBound for BoundMemory {
     }
 }
 
-/// A value by itself: any value fits.
-#[derive(PartialEq)]
+/// A value by itself: any value fits. Floats are compared by their bits, others by `==`.
 pub struct BoundValue<T>(T);
 
-impl<T: PartialEq> GraphBound for BoundValue<T> {
+impl<T: PartialEq + 'static> PartialEq for BoundValue<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let pair: (&dyn Any, &dyn Any) = (&self.0, &other.0);
+        match (pair.0.downcast_ref::<f32>(), pair.1.downcast_ref::<f32>()) {
+            (Some(one), Some(other)) => return one.to_bits() == other.to_bits(),
+            _ => {}
+        }
+        match (pair.0.downcast_ref::<f64>(), pair.1.downcast_ref::<f64>()) {
+            (Some(one), Some(other)) => one.to_bits() == other.to_bits(),
+            _ => self.0 == other.0,
+        }
+    }
+}
+
+impl<T: PartialEq + 'static> GraphBound for BoundValue<T> {
     fn difference(&self, _: &Self) -> Option<String> {
         None
     }
@@ -164,7 +179,20 @@ reborrowed! {
 }
 
 /// A tuple of a graph's arguments, of up to twelve.
-pub trait GraphArguments {
+///
+/// # Safety
+/// Each is a [`GraphArgument`], and the bound part has that of each.
+///
+/// ```compile_fail,E0200
+/// # use warpsmith_launch::GraphArguments;
+/// struct Same;
+/// impl GraphArguments for Same {
+///     type Kinds = ();
+///     fn bound(&self) {}
+///     fn lend<'s>(self) {}
+/// }
+/// ```
+pub unsafe trait GraphArguments {
     /// Their kinds.
     type Kinds: GraphKind;
 
@@ -196,7 +224,8 @@ macro_rules! tuples {
             }
         }
 
-        impl<$($argument: GraphArgument),*> GraphArguments for ($($argument,)*) {
+        // SAFETY: all are asked.
+        unsafe impl<$($argument: GraphArgument),*> GraphArguments for ($($argument,)*) {
             type Kinds = ($($argument::Kind,)*);
 
             #[allow(clippy::unused_unit)]

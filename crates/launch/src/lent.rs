@@ -26,12 +26,20 @@ use crate::matrix::{DeviceMatrix, MatrixSlice, MatrixSliceMut};
 /// ```
 ///
 /// # Safety
-/// The memory is there for `'scope`, and other code reaches it only through what is lent to the scope.
+/// The memory is there for `'scope`, and other code reaches it only through what is lent to the scope, or on the stream of the
+/// device in [`only_on`](Self::only_on).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not lent until the scope ends",
     note = "arguments are buffers, slices and matrices of this crate, and values"
 )]
-pub unsafe trait LentFor<'scope> {}
+pub unsafe trait LentFor<'scope> {
+    /// The device on whose stream alone it may be used, as a number: that of a slice by a short borrow, which other code reaches
+    /// when the borrow is over.
+    #[doc(hidden)]
+    fn only_on(&self) -> Option<usize> {
+        None
+    }
+}
 
 // SAFETY: a value has no memory.
 unsafe impl<T: DeviceCopy + 'static> LentFor<'_> for T {}
@@ -47,12 +55,24 @@ lent! {
     [] &'scope mut Buffer<T>;
     [] BufferSlice<'scope, T>;
     [] BufferSliceMut<'scope, T>;
-    ['r,] &'r BufferSliceMut<'scope, T>;
-    ['r, 'b: 'scope,] &'r mut BufferSliceMut<'b, T>;
     [] &'scope DeviceMatrix<T>;
     [] &'scope mut DeviceMatrix<T>;
     [] MatrixSlice<'scope, T>;
     [] MatrixSliceMut<'scope, T>;
+}
+macro_rules! borrowed {
+    ($([$($generics:tt)*] $argument:ty;)*) => {$(
+        // SAFETY: the slice is lent as long, and its device's stream has one launch after the other.
+        unsafe impl<'scope, $($generics)* T: DeviceCopy> LentFor<'scope> for $argument {
+            fn only_on(&self) -> Option<usize> {
+                Some(self.device())
+            }
+        }
+    )*};
+}
+borrowed! {
+    ['r,] &'r BufferSliceMut<'scope, T>;
+    ['r, 'b: 'scope,] &'r mut BufferSliceMut<'b, T>;
     ['r,] &'r MatrixSliceMut<'scope, T>;
     ['r, 'b: 'scope,] &'r mut MatrixSliceMut<'b, T>;
 }
@@ -66,12 +86,22 @@ lent! {
 ///
 /// # Safety
 /// Each is.
-pub unsafe trait AllLentFor<'scope> {}
+pub unsafe trait AllLentFor<'scope> {
+    /// Tells whether each may be used on the stream of this device.
+    #[doc(hidden)]
+    fn fit(&self, device: usize) -> bool;
+}
 
 macro_rules! tuples {
     ($($argument:ident)*) => {
         // SAFETY: each is.
-        unsafe impl<'scope, $($argument: LentFor<'scope>),*> AllLentFor<'scope> for ($($argument,)*) {}
+        unsafe impl<'scope, $($argument: LentFor<'scope>),*> AllLentFor<'scope> for ($($argument,)*) {
+            #[allow(non_snake_case, unused_variables)]
+            fn fit(&self, device: usize) -> bool {
+                let ($($argument,)*) = self;
+                true $(&& $argument.only_on().is_none_or(|only| only == device))*
+            }
+        }
         tuples!(@shorter $($argument)*);
     };
     (@shorter) => {};
@@ -80,14 +110,30 @@ macro_rules! tuples {
 tuples!(A B C D E F G H I J K L M N O P);
 
 /// Memory that a scope copies from.
-pub trait CopySource<T> {
+///
+/// # Safety
+/// The elements are there as long as the memory is lent.
+///
+/// ```compile_fail,E0200
+/// # use warpsmith_launch::CopySource;
+/// struct Anywhere;
+/// impl CopySource<u8> for Anywhere {
+///     fn elements(&self) -> (u64, usize) {
+///         (1 << 40, 4)
+///     }
+/// }
+/// ```
+pub unsafe trait CopySource<T> {
     /// Its elements.
     #[doc(hidden)]
     fn elements(&self) -> (u64, usize);
 }
 
 /// Memory that a scope copies to.
-pub trait CopyTarget<T> {
+///
+/// # Safety
+/// As [`CopySource`]'s; and what is lent may be written.
+pub unsafe trait CopyTarget<T> {
     /// Its elements.
     #[doc(hidden)]
     fn elements(&self) -> (u64, usize);
@@ -95,7 +141,8 @@ pub trait CopyTarget<T> {
 
 macro_rules! copied {
     ($($end:ident: $($argument:ty)*;)*) => {$($(
-        impl<T: DeviceCopy> $end<T> for $argument {
+        // SAFETY: the address and the length are those of its memory.
+        unsafe impl<T: DeviceCopy> $end<T> for $argument {
             fn elements(&self) -> (u64, usize) {
                 (self.as_device_ptr().as_raw(), self.len())
             }

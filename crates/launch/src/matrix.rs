@@ -111,6 +111,11 @@ impl<'b, T: DeviceCopy> From<&'b mut DeviceMatrix<T>> for MatrixSliceMut<'b, T> 
 }
 
 impl<T: DeviceCopy> MatrixSliceMut<'_, T> {
+    /// The number of its device.
+    pub(crate) fn device(&self) -> usize {
+        self.elements.device()
+    }
+
     /// The same matrix, for a shorter borrow.
     pub fn reborrow(&mut self) -> MatrixSliceMut<'_, T> {
         MatrixSliceMut { extents: self.extents, elements: self.elements.reborrow() }

@@ -7,7 +7,7 @@ use cuda_std::Takes;
 use cust::context::CurrentContext;
 use cust::memory::DeviceCopy;
 
-use crate::capture::{between_captures, refuse};
+use crate::capture::{between_captures, captures_for, refuse};
 use crate::device::Device;
 use crate::embedded::Launchable;
 use crate::error::{Error, ErrorContext};
@@ -19,6 +19,8 @@ use crate::safe_argument::SafeArguments;
 /// A scope of launches; see [`Device::scope`].
 pub struct Scope<'scope, 'env: 'scope> {
     device: &'env Device,
+    /// Launches go into a graph.
+    is_capture: bool,
     /// Both invariant, as in `std::thread::Scope`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -95,7 +97,7 @@ impl Device {
         // What was launched before without a scope may still run.
         let _current = self.device_context().enter().context("make the context current")?;
         {
-            let _no_capture = between_captures(self.device_context());
+            let _no_capture = between_captures(|| "begin a scope on another device".into())?;
             CurrentContext::synchronize().context("finish what was launched before")?;
         }
         self.synchronize()?;
@@ -108,8 +110,29 @@ impl Device {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    pub(crate) fn of(device: &'env Device) -> Self {
-        Self { device, scope: PhantomData, env: PhantomData }
+    fn of(device: &'env Device) -> Self {
+        Self { device, is_capture: false, scope: PhantomData, env: PhantomData }
+    }
+
+    /// A scope whose launches this thread captures.
+    pub(crate) fn of_capture(device: &'env Device) -> Self {
+        Self { is_capture: true, ..Self::of(device) }
+    }
+
+    /// Refuses memory that other code may reach before the scope's end, and other threads than the one that captures, whose
+    /// launches nothing would wait for.
+    pub(crate) fn admit(&self, arguments: &impl AllLentFor<'scope>) -> Result<(), Error> {
+        if self.is_capture && !captures_for(self.device.device_context()) {
+            return Err(Error::Graph(
+                "another thread captures it, and only that one can launch in it".into(),
+            ));
+        }
+        if !arguments.fit(self.device.device_context().number()) {
+            return Err(Error::Shared(
+                "a slice of another `Device` was lent by a borrow of this launch: lend it whole, or use its own device".into(),
+            ));
+        }
+        Ok(())
     }
 
     pub(crate) fn device(&self) -> &'env Device {
@@ -122,14 +145,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         from: impl CopySource<T> + LentFor<'scope>,
         to: impl CopyTarget<T> + LentFor<'scope>,
     ) -> Result<(), Error> {
-        let ((from, given), (to, has)) = (from.elements(), to.elements());
+        let ((at_from, given), (at_to, has)) = (from.elements(), to.elements());
+        self.admit(&(from, to))?;
         if given != has {
             return Err(Error::Length { given, has });
         }
         let place = |address| DeviceAddress { device: self.device, address };
         // SAFETY: both have the bytes, and are lent until the scope has ended, which waits for the copy.
         let copied =
-            unsafe { peer::copy(place(to), place(from), given * size_of::<T>(), self.device.stream()) };
+            unsafe { peer::copy(place(at_to), place(at_from), given * size_of::<T>(), self.device.stream()) };
         copied.context(format!("copy {given} elements on the device"))
     }
 
@@ -171,6 +195,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         if !std::ptr::eq(kernel.device(), self.device) {
             return Err(refuse("it was found on another device than the scope's".into()));
         }
+        self.admit(&arguments)?;
         kernel.check_fingerprint()?;
         if let Some(UnmetRequirement { relation, left, right }) = K::unmet_requirement(&arguments.extents()) {
             return Err(refuse(format!("it requires {relation}, and was given {left} and {right}")));

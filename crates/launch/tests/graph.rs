@@ -225,6 +225,52 @@ fn launches_of_other_threads_are_not_captured() {
 }
 
 #[test]
+fn a_thread_that_does_not_capture_cannot_launch_in_the_captures_scope() {
+    let device = device();
+    let (x, mut y) = (device.zeroed::<u32>(4).unwrap(), device.zeroed::<u32>(4).unwrap());
+    let here = &device;
+    let captured = device.capture((&x, &mut y), |scope, (x, y)| {
+        std::thread::scope(|threads| {
+            let copy = move || {
+                here.enter().unwrap();
+                scope.copy(x, y).unwrap_err().to_string()
+            };
+            let refused = threads.spawn(copy).join().unwrap();
+            assert!(refused.contains("another thread captures it"), "{refused}");
+        });
+        Ok(())
+    });
+    captured.map(drop).unwrap();
+}
+
+#[test]
+fn memory_that_a_launch_borrows_is_used_on_its_own_device_alone() {
+    let (device, other) = (device(), device());
+    let (x, mut y) = (device.zeroed::<u32>(4).unwrap(), device.zeroed::<u32>(4).unwrap());
+    let mut y = y.slice_mut(..);
+    let refused = other.scope(|scope| scope.copy(&x, &mut y)).unwrap_err().to_string();
+    assert!(refused.contains("a slice of another `Device`"), "{refused}");
+    device.scope(|scope| scope.copy(&x, &mut y)).unwrap();
+    other.scope(|scope| scope.copy(&x, y)).unwrap();
+}
+
+#[test]
+fn zeros_of_both_signs_are_two_values() {
+    let _checked = warpsmith_cuda::checked();
+    let device = device();
+    let saxpy = found(&device);
+    let (x, mut y) = (device.upload(&[1.0f32]).unwrap(), device.upload(&[-0.0f32]).unwrap());
+    let mut graph = device
+        .capture((0.0f32, &x, &mut y), |_, (a, x, mut y)| {
+            // SAFETY: both have an element.
+            unsafe { saxpy.launch(Shape::line(1, 128), (a, x, y.reborrow())) }
+        })
+        .unwrap();
+    graph.launch((-0.0, &x, &mut y)).unwrap();
+    assert_eq!(y.to_vec().unwrap()[0].to_bits(), (-0.0f32).to_bits());
+}
+
+#[test]
 fn a_profile_has_each_replay() {
     let _checked = warpsmith_cuda::checked();
     let device = device();

@@ -61,6 +61,9 @@ pub trait Binned: Copy + 'static {
     /// The parameters of [`bin`](Self::bin) for `bins` bins between the bounds, of which the lower is less.
     fn scale(lower: Self::Bound, upper: Self::Bound, bins: u32) -> [u64; 2];
 
+    /// Tells whether bounds that are in order can be divided: those of floats not if their distance is no number that divides.
+    fn divides(lower: Self::Bound, upper: Self::Bound, bins: u32) -> bool;
+
     /// The bin of an element from the lower bound on and below the upper one.
     fn bin(self, bounds: (Self::Bound, Self::Bound), scale: [u64; 2], bins: u32) -> u32;
 }
@@ -89,6 +92,10 @@ macro_rules! whole {
                 let range = u64::from(upper.wrapping_sub(lower) as $unsigned);
                 let fraction = (u128::from(u64::from(bins) % range) << 64).div_ceil(u128::from(range));
                 [u64::from(bins) / range, fraction as u64]
+            }
+
+            fn divides(_: $bound, _: $bound, _: u32) -> bool {
+                true
             }
 
             #[inline(always)]
@@ -133,6 +140,11 @@ macro_rules! float {
             #[inline(always)]
             fn scale(lower: Self, upper: Self, bins: u32) -> [u64; 2] {
                 [u64::from((bins as $element / (upper - lower)).to_bits()), 0]
+            }
+
+            fn divides(lower: Self, upper: Self, bins: u32) -> bool {
+                let scale = bins as $element / (upper - lower);
+                scale.is_finite() && scale > 0.0
             }
 
             #[inline(always)]

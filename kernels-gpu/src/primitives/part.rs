@@ -66,7 +66,7 @@ impl Part {
         i / per * 32 * per + i % per
     }
 
-    /// Whether the element at a distance from the first exists.
+    /// Tells whether the element at a distance from the first exists.
     #[inline(always)]
     pub fn exists(&self, distance: usize) -> bool {
         self.exist.0 <= distance as i32 && (distance as i32) < self.exist.1

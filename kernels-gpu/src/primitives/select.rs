@@ -21,7 +21,7 @@ pub const STAGED: usize = BLOCK as usize * 8;
 
 /// A choice of elements.
 pub trait Choice<T> {
-    /// Whether the element at an index of all elements is chosen.
+    /// Tells whether the element at an index of all elements is chosen.
     ///
     /// # Safety
     /// It is the element at this index.
@@ -30,7 +30,7 @@ pub trait Choice<T> {
 
 /// A condition, as a type.
 pub trait Predicate<T>: 'static {
-    /// Whether an element is chosen.
+    /// Tells whether an element is chosen.
     fn holds(element: T) -> bool;
 }
 

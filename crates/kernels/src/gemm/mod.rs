@@ -127,7 +127,8 @@ impl<'d> Gemm<'d> {
     /// Puts the product by a plan of the caller's on the device's stream, for matrices that begin at the same addresses modulo 16.
     ///
     /// # Safety
-    /// Until the stream has done it, the buffers stay where they are, and nothing else writes A or B or reaches C.
+    /// Until the stream has done it, the buffers stay where they are, and nothing else writes A or B or reaches C. No graph captures
+    /// it, which would keep memory that this call frees: [`prepare`](Self::prepare) the product before.
     pub unsafe fn launch<I: InputElement, O: OutputElement>(
         &self,
         plan: &Plan,

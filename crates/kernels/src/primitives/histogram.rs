@@ -14,9 +14,13 @@ use super::{Element, Primitives};
 use crate::plan::Plan;
 use crate::{Error, LEVELS, finished};
 
+/// The kernel counts bins in 32 bits, and steps beyond the last.
+const MOST_BINS: u32 = 1 << 31;
+
 impl Primitives<'_> {
-    /// How many elements lie in each bin, of which `to` has room for one an element: they divide `bounds` evenly. Elements outside, and NaN,
-    /// are not counted. Whole numbers are divided exactly, floats by `(x - start) * (bins / (end - start))` in their own precision.
+    /// Counts elements by bin: `to.len()` bins divide `bounds` evenly. Elements outside, NaN, and the end itself, be it the type's
+    /// greatest number, are not counted. Whole numbers are divided exactly, floats by `(x - start) * (bins / (end - start))` in their
+    /// own precision, at most to the last bin.
     ///
     /// ```
     /// use warpsmith_kernels::primitives::Primitives;
@@ -68,9 +72,14 @@ impl Primitives<'_> {
             let message = format!("the bounds {bounds:?} hold no element: the first must be less");
             return Err(Error::Primitive(message));
         }
-        let bins = u32::try_from(to.len()).map_err(|_| {
-            Error::Primitive(format!("a histogram has up to {} bins, the result has {}", u32::MAX, to.len()))
+        let bins = u32::try_from(to.len()).ok().filter(|bins| *bins <= MOST_BINS).ok_or_else(|| {
+            Error::Primitive(format!("a histogram has up to {MOST_BINS} bins, the result has {}", to.len()))
         })?;
+        if !T::Device::divides(bounds.start, bounds.end, bins) {
+            let message =
+                format!("the bounds {bounds:?} cannot be divided into {bins} bins in the elements' type");
+            return Err(Error::Primitive(message));
+        }
         let (limits, copies) = (self.device.limits(), copies::<T::Device>(bins));
         let counted = if size_of::<T>() == 1 { 256 } else { bins };
         let most = limits.sms * BLOCKS_A_SM.min(limits.threads_per_sm / BLOCK);

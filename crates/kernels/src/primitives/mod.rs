@@ -40,7 +40,8 @@ use crate::Error;
 pub use sort::{SortKey, SortOrder, SortPass, SortValue};
 
 /// The primitives on a device, with the scratch memory that they keep. What one object launches runs in the order of the device's
-/// stream; two objects have scratch memory of their own.
+/// stream; two objects have scratch memory of their own. Larger work replaces it: a graph that captured a launch, an `unsafe` one, is gone
+/// before.
 pub struct Primitives<'d> {
     device: &'d Device,
     /// Counters, which are 0 between launches, and behind them what blocks leave for each other.
