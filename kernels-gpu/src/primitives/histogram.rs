@@ -19,8 +19,12 @@ use super::walk::walk;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 512;
-/// Blocks of a multiprocessor: those of 40 registers a thread.
-pub const BLOCKS_A_SM: u32 = 3;
+
+/// Blocks of a multiprocessor: those of 40 registers a thread, and of 64 for elements of 8 bytes.
+pub const fn blocks_a_sm<T>() -> u32 {
+    if size_of::<T>() > 4 { 2 } else { 3 }
+}
+
 /// Bins in shared memory, at most.
 pub const SHARED_BINS: u32 = 8192;
 /// Words of shared memory that copies of few bins fill.

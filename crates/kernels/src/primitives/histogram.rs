@@ -6,7 +6,7 @@ use std::ops::Range;
 use cuda_std::Kernel;
 use cust::memory::{DevicePointer, DeviceSlice};
 use kernels_gpu::base::primitives::histogram::histogram;
-use kernels_gpu::primitives::histogram::{BLOCK, BLOCKS_A_SM, Binned, Signature, copies};
+use kernels_gpu::primitives::histogram::{BLOCK, Binned, Signature, blocks_a_sm, copies};
 use kernels_gpu::primitives::walk::per_load;
 use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Shape};
 
@@ -82,7 +82,7 @@ impl Primitives<'_> {
         }
         let (limits, copies) = (self.device.limits(), copies::<T::Device>(bins));
         let counted = if size_of::<T>() == 1 { 256 } else { bins };
-        let most = limits.sms * BLOCKS_A_SM.min(limits.threads_per_sm / BLOCK);
+        let most = limits.sms * blocks_a_sm::<T>().min(limits.threads_per_sm / BLOCK);
         let loads = (from.len() / per_load::<T>()).div_ceil(BLOCK as usize);
         let blocks = loads.clamp(1, most as usize) as u32;
         let plan = Plan {

@@ -127,7 +127,8 @@ mod tests {
             primitives.inclusive_scan(Sum, &x, &mut to).unwrap();
             assert!(device.download(&to).unwrap().into_iter().eq(1..=elements as u32));
         };
-        scanned(100_000);
+        // 62 tiles, for which there is room for 64 states.
+        scanned(500_000);
         // The last launch of all numbers, with states that it and the next ones left at the last turn.
         let mut words = vec![(LAUNCHES as u64 - 1) << 32, 64];
         words.resize(HEAD, 0);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use cuda_std::Kernel;
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use kernels_gpu::base::primitives::sort::{sort_count, sort_pass};
-use kernels_gpu::primitives::histogram::BLOCKS_A_SM;
+use kernels_gpu::primitives::histogram::blocks_a_sm;
 use kernels_gpu::primitives::sort::{BLOCK, COUNTING, DIGITS, Nothing, digit, items};
 use warpsmith_launch::{BufferSlice, BufferSliceMut, Shape};
 
@@ -221,7 +221,7 @@ impl Primitives<'_> {
             shared: 0,
         };
         let limits = self.device.limits();
-        let most = limits.sms * BLOCKS_A_SM.min(limits.threads_per_sm / COUNTING);
+        let most = limits.sms * blocks_a_sm::<K>().min(limits.threads_per_sm / COUNTING);
         let counting = (len * width / 16).div_ceil(COUNTING as usize).clamp(1, most as usize);
         let begins = DevicePointer::<u64>::from_raw(scratch);
         // SAFETY: counts and ticket are 0 between launches of one stream, and there is room for what each kernel writes.

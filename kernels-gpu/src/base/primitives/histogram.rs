@@ -13,7 +13,7 @@ use crate::primitives::histogram::{Binned, Counts, histogram as body};
 /// `to` have room for all bins; the ticket is 0. Both are left so.
 #[kernel(T = [u8, u32, i32, u64, i64, f32, f64])]
 #[block_dim(512)]
-#[launch_bounds(max_registers = 40)]
+#[launch_bounds(max_registers = if size_of::<T>() > 4 { 64 } else { 40 })]
 pub unsafe fn histogram<T: Binned>(
     from: &[T],
     lower: <T as Binned>::Bound,

@@ -13,7 +13,7 @@ use crate::primitives::sort::{
 /// `from` has `len` keys; `of_device`, all 0, and `begin` have room for 256 words of each pass; the ticket is 0. Counts and ticket are left so.
 #[kernel(K = [u32, u64])]
 #[block_dim(512)]
-#[launch_bounds(max_registers = 40)]
+#[launch_bounds(max_registers = if size_of::<K>() > 4 { 64 } else { 40 })]
 pub unsafe fn sort_count<K: Bits>(
     from: *const K,
     len: u64,
@@ -42,6 +42,9 @@ pub unsafe fn sort_count<K: Bits>(
 }
 
 /// Keys, and values with them, sorted by one digit.
+///
+/// 56 registers let three blocks run on a multiprocessor. With keys of 4 bytes about 100 bytes are spilled: on an H100 2^28 keys
+/// still take 0.87 of the time of two blocks.
 ///
 /// # Safety
 /// There are `len` keys, room for all keys and values, a value of each key, and where the keys of each digit begin; `words` are a look-back's for 256
