@@ -51,9 +51,8 @@ pub struct BoundValue<T>(T);
 impl<T: PartialEq + 'static> PartialEq for BoundValue<T> {
     fn eq(&self, other: &Self) -> bool {
         let pair: (&dyn Any, &dyn Any) = (&self.0, &other.0);
-        match (pair.0.downcast_ref::<f32>(), pair.1.downcast_ref::<f32>()) {
-            (Some(one), Some(other)) => return one.to_bits() == other.to_bits(),
-            _ => {}
+        if let (Some(one), Some(other)) = (pair.0.downcast_ref::<f32>(), pair.1.downcast_ref::<f32>()) {
+            return one.to_bits() == other.to_bits();
         }
         match (pair.0.downcast_ref::<f64>(), pair.1.downcast_ref::<f64>()) {
             (Some(one), Some(other)) => one.to_bits() == other.to_bits(),
