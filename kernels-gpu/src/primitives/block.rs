@@ -39,7 +39,7 @@ unsafe fn exchange<V: Copy>(value: V, mask: u32) -> V {
 /// The value of a lane.
 ///
 /// # Safety
-/// As of [`exchange`].
+/// As of `exchange`.
 #[inline(always)]
 pub unsafe fn of_lane<V: Copy>(value: V, lane: u32) -> V {
     // SAFETY: the caller's promise; a lane's words make its value.
@@ -49,7 +49,7 @@ pub unsafe fn of_lane<V: Copy>(value: V, lane: u32) -> V {
 /// The value of the lane `distance` before this one; the first lanes get their own.
 ///
 /// # Safety
-/// As of [`exchange`].
+/// As of `exchange`.
 #[inline(always)]
 pub unsafe fn of_lane_before<V: Copy>(value: V, distance: u32) -> V {
     // SAFETY: the caller's promise; a lane's words make its value.
@@ -59,7 +59,7 @@ pub unsafe fn of_lane_before<V: Copy>(value: V, distance: u32) -> V {
 /// The value of this and all lanes before it, in their order, for the first `n` values of each.
 ///
 /// # Safety
-/// As of [`exchange`].
+/// As of `exchange`.
 #[inline(always)]
 pub unsafe fn scan_warp<V: Copy, const MOST: usize>(
     values: &mut [V; MOST],

@@ -238,7 +238,7 @@ mod tests {
             Touches(vec![Touched::Bytes { what: Work::Copy, address, bytes, write: true, word: None }])
         };
         let used = |touches: Touches| -> Vec<(u64, u64)> {
-            let pages = touches.used_pages(&[PAGE..3 * PAGE + 100], PAGE);
+            let pages = touches.used_pages(std::slice::from_ref(&(PAGE..3 * PAGE + 100)), PAGE);
             pages.into_iter().map(|used| (used.pages.start / PAGE, used.pages.end / PAGE)).collect()
         };
         assert_eq!(used(bytes(0, 9 * PAGE)), [(1, 4)]);

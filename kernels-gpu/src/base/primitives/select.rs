@@ -33,7 +33,7 @@ pub unsafe fn select_flagged<T: Copy>(
 /// The first of equal elements that follow each other.
 ///
 /// # Safety
-/// As of [`select_flagged`].
+/// As of [`fn@select_flagged`].
 #[kernel(T = [u32, i32, u64, i64, f32, f64])]
 #[block_dim(256)]
 #[launch_bounds(max_registers = 48)]
