@@ -226,6 +226,7 @@ fn launches_of_other_threads_are_not_captured() {
 
 #[test]
 fn a_thread_that_does_not_capture_cannot_launch_in_the_captures_scope() {
+    let _checked = warpsmith_cuda::checked();
     let device = device();
     let (x, mut y) = (device.zeroed::<u32>(4).unwrap(), device.zeroed::<u32>(4).unwrap());
     let here = &device;
@@ -245,6 +246,7 @@ fn a_thread_that_does_not_capture_cannot_launch_in_the_captures_scope() {
 
 #[test]
 fn memory_that_a_launch_borrows_is_used_on_its_own_device_alone() {
+    let _checked = warpsmith_cuda::checked();
     let (device, other) = (device(), device());
     let (x, mut y) = (device.zeroed::<u32>(4).unwrap(), device.zeroed::<u32>(4).unwrap());
     let mut y = y.slice_mut(..);
