@@ -32,11 +32,13 @@ use std::cell::RefCell;
 
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use kernels_gpu::primitives::look_back::HEAD;
-use warpsmith_launch::{Bf16, Buffer, Device, F16, HostType};
+use kernels_gpu::primitives::part::{skipped, tile};
+use warpsmith_launch::{Bf16, Buffer, Device, F16, HostType, Shape};
 
 pub use kernels_gpu::primitives::operation::{ArgMax, ArgMin, Found, Max, Min, Operation, Sum};
 
 use crate::Error;
+use crate::plan::Plan;
 pub use sort::{SortKey, SortOrder, SortPass, SortValue};
 
 /// The primitives on a device, with the scratch memory that they keep. What one object launches runs in the order of the device's
@@ -113,6 +115,25 @@ impl<'d> Primitives<'d> {
             *kept = Some(self.device.zeroed(words)?);
         }
         Ok(kept.as_ref().map_or(0, |buffer| buffer.as_device_ptr().as_raw()))
+    }
+
+    /// A block of this many threads for each tile of elements, as they lie in memory, and the words of a look-back with some states for
+    /// each.
+    fn tiles<T: DeviceCopy>(
+        &self,
+        kernel: &'static str,
+        (at, len): (&DeviceSlice<T>, usize),
+        block: u32,
+        states: usize,
+    ) -> Result<(Plan, DevicePointer<u64>), Error> {
+        let (skipped, tile) = (skipped::<T>(at.as_device_ptr().as_raw() as usize), tile::<T>(block as usize));
+        let tiles = (len + skipped).div_ceil(tile).max(1);
+        let plan = Plan {
+            kernel,
+            shape: Shape { grid: [tiles as u32, 1, 1], block: [block, 1, 1], shared: 0 },
+            why: format!("{tiles} tiles of {tile} elements, each of which looks back for those before it"),
+        };
+        Ok((plan, self.chain(tiles * states)?))
     }
 
     /// The words of a look-back of at least this number of states.

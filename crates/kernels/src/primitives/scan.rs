@@ -3,9 +3,8 @@
 use cuda_std::Kernel;
 use cust::memory::{DeviceCopy, DeviceSlice};
 use kernels_gpu::base::primitives::scan::scan;
-use kernels_gpu::primitives::part::{skipped, tile};
 use kernels_gpu::primitives::scan::{BLOCK, Signature};
-use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Levels, Shape};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Levels};
 
 use super::{Element, Operation, Primitives};
 use crate::plan::Plan;
@@ -92,15 +91,7 @@ impl Primitives<'_> {
         V: DeviceCopy + 'static,
     {
         super::refuse_shorter(to, from.len())?;
-        let skipped = skipped::<V>(to.as_device_ptr().as_raw() as usize);
-        let tile = tile::<V>(BLOCK as usize);
-        let tiles = (from.len() + skipped).div_ceil(tile).max(1);
-        let words = self.chain(tiles * size_of::<V>() / 4)?;
-        let plan = Plan {
-            kernel: K::NAME,
-            shape: Shape { grid: [tiles as u32, 1, 1], block: [BLOCK, 1, 1], shared: 0 },
-            why: format!("{tiles} tiles of {tile} elements, each of which looks back for those before it"),
-        };
+        let (plan, words) = self.tiles(K::NAME, (&*to, from.len()), BLOCK, size_of::<V>() / 4)?;
         let arguments = (from, to, u32::from(is_exclusive), words);
         // SAFETY: there is room for each element, and a look-back's memory for each tile; nothing else of this stream uses it
         // meanwhile; the rest is the caller's promise.

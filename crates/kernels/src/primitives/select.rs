@@ -3,9 +3,8 @@
 use cuda_std::Kernel;
 use cust::memory::{DeviceCopy, DevicePointer, DeviceSlice};
 use kernels_gpu::base::primitives::select::{select_first, select_flagged};
-use kernels_gpu::primitives::part::{skipped, tile};
 use kernels_gpu::primitives::select::BLOCK;
-use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Levels, Shape};
+use warpsmith_launch::{BufferSlice, BufferSliceMut, HostType, Levels};
 
 use super::{Element, Primitives};
 use crate::plan::Plan;
@@ -100,7 +99,8 @@ impl Primitives<'_> {
             let message = format!("{} elements need a flag each, there are {}", from.len(), flags.len());
             return Err(Error::Primitive(message));
         }
-        let (plan, words) = self.tiles(<select_flagged<T::Device> as Kernel>::NAME, from)?;
+        let (plan, words) =
+            self.tiles(<select_flagged<T::Device> as Kernel>::NAME, (from, from.len()), BLOCK, 1)?;
         let kernel = self.device.kernel::<select_flagged<T::Device>>(&LEVELS)?;
         // SAFETY: there is a flag for each element, and room for all that go somewhere; nothing else of this stream uses the look-back's
         // words meanwhile; the rest is the caller's promise.
@@ -142,7 +142,8 @@ impl Primitives<'_> {
         select_first<T::Device>: Kernel<Signature = OfFirst<T::Device>> + 'static,
     {
         room(from.len(), to, None, count)?;
-        let (plan, words) = self.tiles(<select_first<T::Device> as Kernel>::NAME, from)?;
+        let (plan, words) =
+            self.tiles(<select_first<T::Device> as Kernel>::NAME, (from, from.len()), BLOCK, 1)?;
         let kernel = self.device.kernel::<select_first<T::Device>>(&LEVELS)?;
         // SAFETY: as of `flagged_async`.
         unsafe { kernel.launch(plan.shape, (from, to, count, words))? };
@@ -175,29 +176,12 @@ impl Primitives<'_> {
         };
         let launch = || {
             let others = room(from.len(), to, others, count)?;
-            let (plan, words) = self.tiles(K::NAME, from)?;
+            let (plan, words) = self.tiles(K::NAME, (from, from.len()), BLOCK, 1)?;
             // SAFETY: as of `flagged_async`.
             unsafe { self.device.kernel::<K>(levels)?.launch(plan.shape, (from, to, others, count, words))? };
             Ok(plan)
         };
         finished(self.device, launch())
-    }
-
-    /// A block for each tile of elements, and a look-back's words for them.
-    fn tiles<T: DeviceCopy>(
-        &self,
-        kernel: &'static str,
-        from: &DeviceSlice<T>,
-    ) -> Result<(Plan, DevicePointer<u64>), Error> {
-        let (skipped, tile) =
-            (skipped::<T>(from.as_device_ptr().as_raw() as usize), tile::<T>(BLOCK as usize));
-        let tiles = (from.len() + skipped).div_ceil(tile).max(1);
-        let plan = Plan {
-            kernel,
-            shape: Shape { grid: [tiles as u32, 1, 1], block: [BLOCK, 1, 1], shared: 0 },
-            why: format!("{tiles} tiles of {tile} elements, each of which looks back for those before it"),
-        };
-        Ok((plan, self.chain(tiles)?))
     }
 }
 
