@@ -66,7 +66,7 @@ pub struct Line {
     pub slope: f64,
 }
 
-/// `to[i] = 2 · from[i]`, so many times over.
+/// `to[i]` is `from[i]`, doubled `TIMES` times.
 #[kernel(TIMES = [1, 2])]
 #[requires(from.len() == to.len())]
 pub fn double<const TIMES: usize>(block: Block<64>, from: &[f32], mut to: SliceMut<f32>) {

@@ -142,7 +142,11 @@ pub fn hashes(
 
 impl Instruction {
     fn threads(&self) -> usize {
-        if matches!(self.family, Wgmma | WgmmaSparse) { 128 } else { 64 }
+        if self.is_of_warpgroup() { 128 } else { 64 }
+    }
+
+    fn is_of_warpgroup(&self) -> bool {
+        matches!(self.family, Wgmma | WgmmaSparse)
     }
 
     fn is_sparse(&self) -> bool {
@@ -168,14 +172,15 @@ impl Instruction {
 
     /// Words of a thread for a matrix of `elements` elements.
     fn words(&self, elements: usize, ty: &str) -> usize {
-        let threads = if matches!(self.family, Wgmma | WgmmaSparse) { 128 } else { 32 };
+        // Those of a warpgroup, or of a warp of the block.
+        let threads = if self.is_of_warpgroup() { self.threads() } else { 32 };
         elements * element(ty).bits / 32 / threads
     }
 
     /// Rounds that make 10,485,760 results or more.
     fn rounds(&self) -> usize {
         let (m, n, _) = self.extents;
-        let groups = if self.threads() == 128 { 1 } else { 2 };
+        let groups = if self.is_of_warpgroup() { 1 } else { 2 };
         10_485_760usize.div_ceil(2 * m * n * groups * BLOCKS as usize)
     }
 
@@ -194,7 +199,7 @@ impl Instruction {
         let a = copies * self.words(m * inner, self.input);
         let b = copies * self.words(n * k, self.input);
         let sums = self.words(m * n, self.sums);
-        let is_wgmma = self.threads() == 128;
+        let is_wgmma = self.is_of_warpgroup();
         writeln!(ptx, ".version 8.7\n.target sm_90a\n.address_size 64")?;
         writeln!(ptx, ".visible .entry cases(.param .u64 inputs, .param .u64 outputs)\n{{")?;
         writeln!(ptx, ".shared .align 1024 .b8 memory[4096];")?;

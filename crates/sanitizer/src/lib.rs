@@ -268,8 +268,8 @@ impl Sanitizer {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a piece of a stream's work, and looks for work of other streams that it races with, if its order is known. Tells
-    /// what it touched.
+    /// Does a piece of a stream's work, and looks for work of other streams that it races with, if its order is known. Returns
+    /// its accesses, too.
     pub fn work<T>(&self, work: Option<Issued>, run: impl FnOnce() -> T) -> (T, Touches) {
         if !self.checks.has(Check::Race) {
             return (run(), Touches::default());

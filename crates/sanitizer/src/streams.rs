@@ -156,7 +156,7 @@ pub(crate) fn filled(address: u64, bytes: u64, value: &[u8]) {
     });
 }
 
-/// Does a piece of work, and tells what it touched.
+/// Does a piece of work, and returns its accesses, too.
 pub(crate) fn watch<T>(run: impl FnOnce() -> T) -> (T, Touches) {
     let around = TOUCHED.replace(ManuallyDrop::new(Some(Vec::new())));
     let result = run();
